@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// paes-mount as it is, but for the cipher of the content: this one copies blocks and has no key.
-// The program is for `bench/programs` alone, which learns from it what the cipher costs a mount.
-// The content that it writes is in plain text.
+// paes-mount without the cipher of the content: it copies blocks and has no key. Only
+// `bench/programs` uses this program, to learn what the cipher costs a mount. It writes content in
+// plain text.
 #include <cstring>
 
 #include "vault/content_cipher.hpp"
@@ -30,7 +30,7 @@ class Copying final : public ContentKey {
 
 }  // namespace
 
-// The linker finds this one first, and takes none from the library.
+// The linker finds this definition first, and takes none from the library.
 std::unique_ptr<ContentKey> make_aes_256_gcm(Bytes /*key*/, const Kernel& /*kernel*/) {
   return std::make_unique<Copying>();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this processor's execution ports allow: how many cycles the AES round, the carry-less
-// multiplication and mixtures of both take when nothing else limits them. The limits that
-// docs/log/kernels.md argues with come from this program. Cycles are derived from a chain of
-// dependent additions (one a cycle), so no counter of the machine is needed.
+// The limits of this processor's execution ports: how many cycles the AES round, the carry-less
+// multiplication and mixtures of both take if nothing else limits them. docs/log/kernels.md takes
+// its limits from this program. Cycles are derived from a chain of dependent additions (one a
+// cycle), so no counter of the machine is needed.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -25,7 +25,7 @@ double seconds_of(void (*body)()) {
   return *std::min_element(runs.begin(), runs.end());  // the undisturbed run is the port's limit
 }
 
-// One round of instructions over independent registers; zmm31 holds a constant nobody reads.
+// One round of instructions over independent registers. zmm31 holds a constant that nobody reads.
 #define AES(r) "vaesenc %%zmm31, %%zmm" #r ", %%zmm" #r "\n\t"
 #define MULTIPLY(r) "vpclmulqdq $0, %%zmm31, %%zmm" #r ", %%zmm" #r "\n\t"
 #define EXOR(r) "vpxord %%zmm31, %%zmm" #r ", %%zmm" #r "\n\t"
@@ -34,7 +34,7 @@ double seconds_of(void (*body)()) {
   AES(0)         \
   AES(1)         \
   AES(2) o(12) AES(3) AES(4) AES(5) o(13) AES(6) AES(7) AES(8) o(14) AES(9) AES(10) AES(11) o(15)
-// Registers 16 and up need no mention: nothing here is compiled for AVX-512.
+// Registers 16 and up need not be listed, because nothing here is compiled for AVX-512.
 #define ZMM_0_TO_15                                                                        \
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"

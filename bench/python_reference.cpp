@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ calls that `bench/python` compares the Python package with, as a library for ctypes. Each
-// returns seconds by the clock, or a negative number after it has said what went wrong.
+// The C++ calls with which `bench/python` compares the Python package, as a library for ctypes.
+// Each returns seconds, or a negative number after it has said what went wrong.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -37,7 +37,7 @@ paes::Reader open_file(const char* path, const std::uint8_t* key, unsigned threa
 
 extern "C" {
 
-// So many calls of AES-256 in counter mode.
+// Times `calls` calls of AES-256 in counter mode.
 double encrypt_messages(const std::uint8_t* key, std::size_t bytes, std::uint64_t calls) {
   const paes::RawCipher cipher("aes-256-ctr", std::span(key, key_bytes));
   const std::vector<std::uint8_t> iv(cipher.iv_bytes());
@@ -50,7 +50,8 @@ double encrypt_messages(const std::uint8_t* key, std::size_t bytes, std::uint64_
   });
 }
 
-// A file from its beginning to its end. If `expected` is not null, each buffer must have its bytes.
+// Reads a file from beginning to end. If `expected` is not null, each buffer must contain its
+// bytes.
 double read_whole(const char* path, const std::uint8_t* key, unsigned threads,
                   std::size_t buffer_bytes, const std::uint8_t* expected) {
   std::vector<std::uint8_t> buffer(buffer_bytes);

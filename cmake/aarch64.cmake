@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles for Armv8 on another processor and runs what it compiled through qemu's user emulation.
-# Everything is linked statically, so that no Arm libraries need be installed where it runs. Debian
+# Compiles for Armv8 on another processor and runs the result through qemu's user emulation.
+# Everything is linked statically, so that no Arm libraries need be installed to run it. Debian
 # packages: g++-aarch64-linux-gnu, qemu-user-static.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
@@ -9,5 +9,5 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 find_program(PAES_QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64 REQUIRED)
 set(CMAKE_CROSSCOMPILING_EMULATOR ${PAES_QEMU_AARCH64})
-# By name, so that the linker takes the static one.
+# By name, so that the linker takes the static library.
 set(OpenMP_gomp_LIBRARY gomp CACHE STRING "")

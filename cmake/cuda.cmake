@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Code for NVIDIA's devices: the options of the build, the compiler, and paes_device_kernels(), which
+# Code for NVIDIA's devices: the build's options, the compiler, and paes_device_kernels(), which
 # src/cuda calls for the kernels that users run and bench/gpu for those that studies have tried.
 set(PAES_CUDA AUTO CACHE STRING "Build for CUDA devices: ON, OFF or AUTO (where nvcc is found)")
 option(PAES_REPRODUCIBLE "Objects of nvcc are the same wherever the sources lie; no ccache for them" OFF)
@@ -7,8 +7,8 @@ set_property(CACHE PAES_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PAES_CUDA_ARCHITECTURES "75;80;86;89;90" CACHE STRING
     "Compute capabilities to compile for; PTX of the oldest and of the newest is kept for all others")
 
-# The first nvcc that runs, and where its toolkit is, as it says itself: it may be a script or a link.
-# dev installs PyPI's packages into build/cuda where the machine has none.
+# The first nvcc that runs. It says itself where its toolkit is, because it may be a script or a
+# link. If the machine has none, dev installs PyPI's packages into build/cuda.
 set(PAES_NVCC "")
 if(NOT PAES_CUDA STREQUAL "OFF")
   find_program(PAES_NVCC_IN_PATH nvcc)
@@ -36,14 +36,14 @@ else()
   find_path(PAES_CUDA_HEADERS cuda_runtime_api.h NO_CACHE REQUIRED
             HINTS ${toolkit}/include ${toolkit}/targets/x86_64-linux/include)
 
-  # No CMake language: one command is all there is to it, and it takes any toolkit's layout.
+  # Not a CMake language, because a single command is enough, and it accepts any toolkit's layout.
   set(code "")
   foreach(architecture IN LISTS PAES_CUDA_ARCHITECTURES)
     list(APPEND code -gencode arch=compute_${architecture},code=sm_${architecture})
   endforeach()
-  # The driver compiles PTX for any device that is as new or newer. That of the oldest architecture lets
-  # the devices in between run, and that of the newest makes better code for those that come later. A
-  # letter, as in 90a, would bind it to one architecture.
+  # The driver compiles PTX for any device that is at least as new. PTX of the oldest architecture
+  # serves the devices in between; that of the newest makes better code for later devices. A letter,
+  # as in 90a, would bind it to one architecture.
   list(TRANSFORM PAES_CUDA_ARCHITECTURES REPLACE "[^0-9]" "" OUTPUT_VARIABLE numbers)
   list(SORT numbers COMPARE NATURAL)
   list(GET numbers 0 cuda_least)
@@ -58,16 +58,17 @@ else()
   if(PAES_WARNINGS_AS_ERRORS)
     list(APPEND nvcc_flags --Werror all-warnings)
   endif()
-  # The host's part of it, and libraries of the toolkit, may have come without PIE.
+  # The host's part, and libraries of the toolkit, may have come without PIE.
   list(APPEND nvcc_flags -Xcompiler=-fPIC,-fvisibility=hidden)
   if(PAES_REPRODUCIBLE)
     list(APPEND nvcc_flags -Xcompiler=-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
   endif()
 endif()
 
-# paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a library. The host's
-# compiler makes the kernels' rows of them, and nvcc, where there is one, what runs on the device. The objects of
-# TARGET_emulated are the emulation, which tests alone link (tests/support/emulated/emulated_grid.hpp).
+# paes_device_kernels(TARGET KERNEL...): adds the files KERNEL.cu of the current folder to a
+# library. The host's compiler makes the kernels' rows from them, and nvcc, if there is one, the
+# code for the device. The objects of TARGET_emulated are the emulation, which only tests link
+# (tests/support/emulated/emulated_grid.hpp).
 function(paes_device_kernels target)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   get_filename_component(above ${CMAKE_CURRENT_SOURCE_DIR} DIRECTORY)
@@ -109,7 +110,7 @@ function(paes_device_kernels target)
   paes_calls_cuda(${target})
 endfunction()
 
-# paes_calls_cuda(TARGET): for sources that include the run-time library's headers where there are any.
+# paes_calls_cuda(TARGET): for sources that include the run-time library's headers if they exist.
 function(paes_calls_cuda target)
   if(PAES_NVCC)
     target_compile_definitions(${target} PRIVATE PAES_HAS_NVCC)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# libfuse 3, which paes-mount needs and nothing else does. PAES_HAS_FUSE says whether it is there.
+# libfuse 3, which only paes-mount needs. PAES_HAS_FUSE says whether it was found.
 set(PAES_MOUNT AUTO CACHE STRING "Build paes-mount, which needs libfuse 3: OFF, ON, or AUTO where libfuse is")
 set(PAES_HAS_FUSE OFF)
 if(PAES_MOUNT AND PAES_APPS AND PAES_LIBCRYPTO AND NOT PAES_STATIC)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # paes_kernel_table(TARGET TABLE COMPILED) adds to a library the kernels of a table whose lines are
-# those of src/kernel/kernels.def. Each file is compiled with the flags of its line and nothing else, so
-# that an instruction set never leaks into code that runs everywhere. The lines whose files are part of
-# this build become the file COMPILED, which the library includes.
+# those of src/kernel/kernels.def. Each file is compiled with only the flags of its line, so that an
+# instruction set never leaks into code that runs everywhere. The lines whose files are in this
+# build become the file COMPILED, which the library includes.
 function(paes_kernel_table target table compiled_table)
   set(table ${CMAKE_CURRENT_SOURCE_DIR}/${table})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thousand short records, each under an IV of its own, in one call. CBC chains the blocks of a
-// message, so a single one cannot be spread over the processor; many can.
+// A thousand short records, each under its own IV, in one call. CBC chains the blocks of a message,
+// so a single one cannot be spread over the processor, but many can.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -24,7 +24,7 @@ int main() {
   }
   cipher.encrypt_batch(messages);
 
-  // Any one of them is an ordinary CBC message.
+  // Each of them is an ordinary CBC message.
   std::vector<std::uint8_t> opened(record_bytes);
   cipher.decrypt(messages[500].iv, messages[500].out, opened);
   std::printf("%zu records of %zu bytes\n", records, record_bytes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tiny encrypted block store on a file, which uses the keystream engine as a file system would.
-// Blocks go to the end of a log, each as a message of its own under AES-GCM, so that a rewrite
-// never meets keystream that has been used, and the engine always knows what comes next; while the
-// disk is busy it computes. A block's number is authenticated with it, and so is its place in the
-// log, which is its nonce. Written twice, with speculation and without, and read back.
+// Blocks are appended to a log, each as its own message under AES-GCM. So a rewrite never meets
+// keystream that has been used, the engine always knows what comes next, and it computes while the
+// disk is busy. A block's number is authenticated with it, and so is its place in the log, which is
+// its nonce. The program writes with and without keystream in advance, and reads back.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -32,10 +32,10 @@ constexpr std::size_t header_bytes = 4096;
 constexpr std::size_t most_rows = 200;
 constexpr std::uint64_t most_entries = std::uint64_t{1} << 32;
 
-// The file: a header, then the log: ciphertext and tag of one block after the other. The header has
-// a row of nonces for each time that the store was opened, and the entry that it begins with. What
-// the last time wrote may be lost, or half there, after a crash; a new row never meets its nonces
-// again.
+// The file is a header, then the log: ciphertext and tag of one block after the other. For each
+// time that the store was opened, the header has a row of nonces and the entry with which it
+// begins. After a crash, what the last run wrote may be missing or incomplete; a new row never
+// meets its nonces again.
 class BlockStore {
  public:
   BlockStore(const std::string& path, const Bytes& key, unsigned window)
@@ -56,7 +56,7 @@ class BlockStore {
   BlockStore& operator=(const BlockStore&) = delete;
 
   void put(std::uint64_t number, const Bytes& block) {
-    const std::uint64_t entry = log_end_++;  // whatever happens, this one has been used
+    const std::uint64_t entry = log_end_++;  // from now on this entry counts as used
     const std::span<std::uint8_t> all(sealed_);
     const auto start = Clock::now();
     contexts_.back().seal(entry - rows_.back().first_entry, name_of(number), block,
@@ -118,7 +118,7 @@ class BlockStore {
     for (std::size_t i = 0; i < std::min<std::size_t>(header[0], most_rows); ++i) {
       Row row;
       std::memcpy(&row, header.data() + (i + 1) * sizeof row, sizeof row);
-      open_row(row, 0);  // only read
+      open_row(row, 0);  // for reading
     }
   }
 
@@ -150,17 +150,17 @@ class BlockStore {
   }
 
   int file_;
-  Bytes sealed_ = Bytes(sealed_bytes);  // on its way to the file or from it
+  Bytes sealed_ = Bytes(sealed_bytes);  // on the way to or from the file
   std::uint64_t log_end_ = 0;
   paes::KeystreamEngine engine_;
   paes::KeystreamKey key_;
   std::vector<Row> rows_;
-  std::vector<paes::SealedContext> contexts_;     // of the rows; the last one writes
-  std::map<std::uint64_t, std::uint64_t> entry_;  // of each block in the log
+  std::vector<paes::SealedContext> contexts_;     // one per row; the last one writes
+  std::map<std::uint64_t, std::uint64_t> entry_;  // where each block is in the log
   std::vector<double> waits_ns_;
 };
 
-// Every other block once more, as files are.
+// Writes every other block again, like a file that changes.
 double fill(const std::string& path, const Bytes& key, unsigned window_chunks, bool& is_right) {
   constexpr std::uint64_t blocks = 500;
   BlockStore store(path, key, window_chunks);
@@ -186,8 +186,8 @@ Bytes first_entry_of(const std::string& path) {
   return is_read ? sealed : Bytes();
 }
 
-// A crash that left half of the last block: the same block is written at the same place, and must
-// not be encrypted under the same nonce.
+// A crash left half of the last block. Writing the same block at the same place must not use the
+// same nonce.
 bool survives_a_torn_write(const std::string& path, const Bytes& key) {
   const Bytes block(block_bytes, 7);
   BlockStore(path, key, 16).put(1, block);
@@ -220,7 +220,7 @@ int main() {
     const Bytes key = random_bytes(32);
     direct_ns.push_back(fill(folder + "/direct", key, 0, is_right));
     ahead_ns.push_back(fill(folder + "/ahead", random_bytes(32), 16, is_right));
-    // Opened again, a store goes on behind what it has.
+    // A store that is opened again continues after what it has.
     (void)fill(folder + "/direct", key, 16, is_right);
     for (const char* const name : {"/direct", "/ahead", "/direct.nonces", "/ahead.nonces"}) {
       (void)unlink((folder + name).c_str());

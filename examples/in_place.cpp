@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer encrypted where it lies: 64 sectors of a disk with AES-256 in XTS mode, each a data unit
+// A buffer encrypted in place: 64 sectors of a disk with AES-256 in XTS mode. Each is a data unit,
 // whose number is its place on the disk.
 #include <algorithm>
 #include <cstdio>
@@ -23,7 +23,7 @@ int main() {
   disk.encrypt(number, sectors, sectors);
   const bool has_changed = sectors != before;
 
-  // One sector in the middle alone.
+  // Decrypts a single sector in the middle.
   number[0] = static_cast<std::uint8_t>(number[0] + 10);
   const std::span<std::uint8_t> tenth = std::span(sectors).subspan(10 * sector_bytes, sector_bytes);
   disk.decrypt(number, tenth, tenth);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and IVs for the examples: from the system, never from a program's own generator.
+// Keys and IVs for the examples, from the system. Never use a program's own generator for them.
 #pragma once
 
 #include <sys/random.h>

@@ -27,7 +27,7 @@ def size(count):
 
 
 def figure(row):
-    """GB/s and the ratio to the first row of its contest, with three digits each."""
+    """GB/s and the ratio to the first row of its contest, each with three digits."""
     rate = row["gb_per_s"]
     ratio = row["ratio_to_first"]["median"]
     text = f"{rate:.3g} ({ratio:.2g})" if ratio < 10 else f"{rate:.3g} ({ratio:.0f})"
@@ -47,7 +47,7 @@ def in_order(values):
 
 
 def table(rows):
-    """Ciphers and directions down, kernels across."""
+    """Ciphers and directions as rows, kernels as columns."""
     kernels = in_order(row["kernel"] for row in rows)
     cells = {(row["cipher"], row["direction"], row["kernel"]): row for row in rows}
     lines = ["| cipher | direction | " + " | ".join(kernels) + " |",

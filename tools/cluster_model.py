@@ -25,7 +25,7 @@ BEGIN = "<!-- cluster model: made by tools/cluster_model.py -->"
 END = "<!-- end of the cluster model -->"
 
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
-# One thread a rank, so that a rank is a core.
+# One thread per rank, so that a rank is a core.
 RUNS = [
     (ranks, kind, sizes)
     for ranks in (1, 2)
@@ -48,21 +48,21 @@ def measure(program, launcher):
 @dataclass
 class Model:
     core: float  # bytes a second that a core encrypts in memory
-    file_core: float  # the same from file to file, copies to and from the page cache included
+    file_core: float  # from file to file, including copies to and from the page cache
     storage: float  # bytes a second that all ranks together read and write
     start_s: float  # opening, agreeing, syncing and naming a file
-    latency_s: float  # of moving anything between rank 0 and the others
+    latency_s: float  # of any transfer between rank 0 and the others
     link: float  # bytes a second between two ranks
 
     def memory_s(self, count, ranks):
         return count / (ranks * self.core)
 
     def file_s(self, count, ranks, storage=None):
-        """What is read and what is written pass the same storage."""
+        """What is read and what is written share one storage."""
         return self.start_s + count / min(ranks * self.file_core, (storage or self.storage) / 2)
 
     def move_s(self, count, ranks, link=None):
-        """Scattering, or gathering: all but rank 0's own part crosses rank 0's link."""
+        """Scattering or gathering: everything but rank 0's own part crosses rank 0's link."""
         return self.latency_s + count * (ranks - 1) / ranks / (link or self.link)
 
     def scattered_s(self, count, ranks, link=None, core=None):
@@ -79,7 +79,7 @@ def rows_of(documents, command, ranks):
 
 
 def line_through(points):
-    """(a, b) of seconds = a + b * bytes with the least squares of relative errors."""
+    """(a, b) of seconds = a + b * bytes that minimize the squares of relative errors."""
     weights = [1 / seconds**2 for _, seconds in points]
     total = sum(weights)
     mean_x = sum(w * x for w, (x, _) in zip(weights, points)) / total
@@ -103,7 +103,7 @@ def files(documents, ranks, direction="encrypt"):
 
 
 def fit(documents):
-    """Runs with one rank, the largest file of two, and of the moves every second size: the others check."""
+    """Fits runs with one rank, the largest file with two, and every second size of the moves. The other runs check the fit."""
     (memory,) = rows_of(documents, "memory", 1)
     start, per_byte = line_through([(r["bytes"], median(r)) for r in files(documents, 1)])
     scatter = rows_of(documents, "scatter", 2)
@@ -132,7 +132,7 @@ def rate(bytes_per_s):
 
 
 def checks(documents, model):
-    """(what, measured, predicted) of runs that the fit did not see."""
+    """(what, measured, predicted) of runs that were not used for the fit."""
     for row in rows_of(documents, "memory", 2):
         yield f"{size(row['bytes'])} in memory, 2 ranks", median(row), model.memory_s(row["bytes"], 2)
     for row in files(documents, 2)[:-1] + files(documents, 2, "decrypt"):
@@ -147,7 +147,7 @@ def table(heads, rows):
     return lines + ["| " + " | ".join(cells) + " |" for cells in rows]
 
 
-# What predictions assume of a cluster; all else is fitted.
+# What predictions assume about a cluster; everything else is fitted.
 CORES, GPU, NETWORKS = 32, 20e9, {"10 Gb/s": 1.15e9, "100 Gb/s": 11.5e9}
 STORAGES = {"one server, 2 GB/s": 2e9, "parallel, 50 GB/s": 50e9, "parallel, 1 TB/s": 1e12}
 RANKS = (10, 100, 1000)

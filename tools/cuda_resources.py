@@ -55,7 +55,7 @@ def demangle(names):
 
 
 def describe(name):
-    """Of a demangled name: what the kernel does, its core, its threads and its shared memory."""
+    """What a kernel does, its core, its threads and its shared memory, from its demangled name."""
     name = re.sub(r"paes::(cuda::)?|\(anonymous namespace\)::|\((bool|unsigned int)\)", "", name)
     function, arguments, threads, shared = re.match(
         r"void (\w+)<(.*), (\d+)u?, (\d+)u?>\(", name).groups()

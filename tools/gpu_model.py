@@ -57,26 +57,26 @@ GPUS = {
                     "source": "NVIDIA's specifications of the GeForce RTX 4070 Ti (7680 cores, 2.61 GHz, 504 GB/s)"},
 }
 ARCHITECTURES = sorted({gpu["architecture"] for gpu in GPUS.values()})
-# KiB of shared memory that a thread block may have (CUDA C++ Programming Guide, technical specifications). Four tables
-# of AES need 128 (cuda_tables.cu, with_cores).
+# KiB of shared memory that a thread block may have (CUDA C++ Programming Guide, technical specifications). Four tables of AES need 128
+# (cuda_tables.cu, with_cores).
 SHARED_KIB = {80: 163, 89: 99, 90: 227}
 FOUR_TABLES_KIB = 128
-BYTE_TABLES_KIB = 200  # of GCM, with multiples of the hash key by eight bits (ghash_tables.hpp)
+BYTE_TABLES_KIB = 200  # for GCM, with multiples of the hash key by eight bits (ghash_tables.hpp)
 
-# What executes an instruction. Those that are not named take only an issue slot: branches, barriers, special
-# registers, constants, and the uniform datapath, which each of the four schedulers has for itself.
+# The pipe that executes an instruction. Instructions that are not listed take only an issue slot: branches, barriers, special registers,
+# constants, and the uniform datapath, of which each of the four schedulers has its own.
 LOAD_STORE = {"LDS", "STS", "LDG", "STG", "LD", "ST", "LDL", "STL", "ATOMS", "LDSM"}
 ALU = {"LOP3", "LOP", "PRMT", "SHF", "IADD3", "IADD", "LEA", "ISETP", "SEL", "MOV", "PLOP3", "IMNMX", "VIMNMX", "IABS",
        "BMSK", "SGXT", "FSETP", "P2R", "R2P", "VOTE", "LOP32I", "IADD32I", "ICMP", "FMNMX", "FSEL", "VIADD", "MOV32I"}
 FMA = {"IMAD", "FFMA", "FMUL", "FADD", "HFMA2", "HADD2", "HMUL2", "IMUL", "IDP"}
 SLOW = {"MUFU", "POPC", "FLO", "BREV", "I2F", "F2I", "F2F", "I2I", "I2FP"}
 
-# Rounds of AES by the key's bits.
+# Rounds of AES by key length.
 ROUNDS = {128: 10, 192: 12, 256: 14}
 
 
 def clocks_of(instruction):
-    """The time that a warp's instruction takes on each pipe of a multiprocessor."""
+    """How long a warp's instruction takes on each pipe of a multiprocessor."""
     name = instruction.name
     clocks = {"issue": 0.25}
     if name in LOAD_STORE:
@@ -93,7 +93,7 @@ def clocks_of(instruction):
 
 
 def add_up(way):
-    """Clocks by pipe, and the number of instructions, of a way through a loop."""
+    """Clocks by pipe and the number of instructions, along a way through a loop."""
     total, count = {}, 0.0
     for instruction, often in way:
         count += often
@@ -102,10 +102,10 @@ def add_up(way):
     return total, count
 
 
-# ---- What is known of a kernel beforehand: how often its inner loops run, and how rarely counters start anew.
+# ---- What is known about a kernel in advance: how often its inner loops run, and how rarely counters start anew.
 
 def variants(kernel, what, core, architecture):
-    """The key's bits for which a kernel's code is run; none where its bound is nobody's business, with the reason."""
+    """The key lengths for which a kernel's code runs. None, with the reason, if nobody needs its bound."""
     has_four = SHARED_KIB[architecture] >= FOUR_TABLES_KIB
     if kernel == "cuda_des_compute":
         return [], "compute: the baseline of studies, whose rounds ptxas unrolls as it likes"
@@ -124,12 +124,12 @@ def variants(kernel, what, core, architecture):
 
 
 def trips(kernel, what, bits, architecture):
-    """How often the loops inside the loop over the text run: those of rounds, unless they are unrolled."""
+    """How often the loops inside the loop over the text run. These are the loops over rounds, unless they are unrolled."""
     if kernel == "cuda_des_bitslice":
         return ((3, (16,)),)
     if kernel == "cuda_tables":
         if SHARED_KIB[architecture] >= FOUR_TABLES_KIB:
-            # Two rounds at a time where keys are too many for uniform registers (cuda_tables.cu).
+            # Two rounds at a time if there are too many keys for uniform registers (cuda_tables.cu).
             return (6,) if bits == 256 and not blocks_a_start(kernel, what) else ()
         return (ROUNDS[bits] - (3 if blocks_a_start(kernel, what) else 1),)
     if shares_tiles(kernel, what):
@@ -137,7 +137,7 @@ def trips(kernel, what, bits, architecture):
     return (ROUNDS[bits] - 1,)
 
 
-# A lane makes what the counters of a tile share, for one of as many tiles as a warp has lanes (cuda/sliced_loop.hpp).
+# A lane makes what the counters of a tile share, for as many tiles as a warp has lanes (cuda/sliced_loop.hpp).
 TILES_A_START = 32
 
 
@@ -146,14 +146,14 @@ def shares_tiles(kernel, what):
 
 
 def blocks_a_start(kernel, what):
-    """For how many blocks counters share the first two rounds (cuda/mode_loop.hpp, cuda/gcm_loop.hpp), or nothing."""
+    """For how many blocks counters share the first two rounds (cuda/mode_loop.hpp, cuda/gcm_loop.hpp), or None."""
     if kernel != "cuda_tables":
         return None
     return 64 if what == "CTR" else 8 if what.startswith("GCM") else None
 
 
 def count(lines, kernel, what, bits, architecture):
-    """The clocks by pipe for 32 blocks of one function, and its instructions a block."""
+    """For one function: the clocks by pipe for 32 blocks, and the instructions per block."""
     blocks = sass.blocks_of(lines)
     loops = sass.loops_of(blocks)
     block_bytes = 8 if kernel.startswith("cuda_des") else 16
@@ -162,7 +162,7 @@ def count(lines, kernel, what, bits, architecture):
     tiles = kernel.endswith("bitslice")
 
     def accesses(instruction):
-        # A tile that is not whole stores all its blocks, too, as far as the code shows, but loads none.
+        # As far as the code shows, an incomplete tile also stores all its blocks, but it loads none.
         return stores(instruction) or (tiles and loads(instruction))
 
     candidates = sass.main_loops(blocks, loops, stores)
@@ -195,7 +195,7 @@ def count(lines, kernel, what, bits, architecture):
 
 
 def bound(clocks, gpu, block_bytes):
-    """GB/s of a GPU, and the pipe that binds. A block is read and written once."""
+    """GB/s of a GPU, and the pipe that limits it. A block is read and written once."""
     by_pipe = {pipe: gpu["multiprocessors"] * gpu["ghz"] * 32 * block_bytes / value for pipe, value in clocks.items()}
     by_pipe["memory"] = gpu["memory_gb_per_s"] / 2
     pipe = min(by_pipe, key=by_pipe.get)
@@ -253,7 +253,7 @@ def kernels_of(text, kernel, architecture):
 def model(nvcc, nvdisasm, architectures):
     names = re.findall(r"^PAES_DEVICE_KERNEL\((\w+)\)",
                        (ROOT / "src/cuda/device_kernels.def").read_text(encoding="utf-8"), re.MULTILINE)
-    # The longest first, so that it does not run alone at the end.
+    # The longest come first, so that none runs alone at the end.
     jobs = [(name, architecture) for name in sorted(names, key=lambda name: name != "cuda_tables")
             for architecture in architectures if variants(name, "CTR", "", architecture)[0]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -270,7 +270,7 @@ def identity(row):
 
 
 def fallen(recorded, made, architectures):
-    """What is wrong with the bounds that were made, one line each: fallen, gone, or not recorded."""
+    """What is wrong with the new bounds, one line each: fallen, gone, or not recorded."""
     wanted = {identity(row): row for row in recorded["kernels"] if int(row["architecture"][3:]) in architectures}
     found = {identity(row): row for row in made["kernels"]}
     lines = [f"{' '.join(key)}: is not in the record" for key in found.keys() - wanted.keys()]
@@ -278,7 +278,7 @@ def fallen(recorded, made, architectures):
         if key not in found:
             lines.append(f"{' '.join(key)}: is in the record alone")
             continue
-        # The busiest pipe, not a GPU's bound: that of a GPU whose memory binds would hide what the code lost.
+        # The busiest pipe, not a GPU's bound: a GPU limited by its memory would hide what the code has lost.
         before = max(row["clocks_for_32_blocks"].values())
         now = max(found[key]["clocks_for_32_blocks"].values())
         if before < now * (1 - TOLERANCE):
@@ -332,11 +332,11 @@ def bounds_table(document):
             f"{bounds[name]['tb_per_s']:.2f}" if name in bounds else "" for name in names) + " |"
 
 
-# ---- Beside what was measured.
+# ---- Compared with what was measured.
 
 def beside(result, document):
-    """The lines of a table: what `./dev gpu` measured in device memory, and the bound at its multiprocessors and clock.
-    A device whose architecture is not in the document has none."""
+    """The lines of a table: what `./dev gpu` measured in device memory, and the bound for its multiprocessors and clock. A device has no
+    bound if its architecture is not in the document."""
     bench = result["bench"]
     device = bench["device"]
     ghz = device["clock_hz"] / 1e9

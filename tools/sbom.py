@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
-# What a build takes of other projects: a file of it, as the compiler names it, and its licence.
+# What a build takes from other projects: a file of it, by the compiler's name for it, and its licence.
 GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
 HEADERS = [
     ("CLI/CLI.hpp", "BSD-3-Clause"),
@@ -31,10 +31,10 @@ ARCHIVES = [
     ("libstdc++.a", GCC),
     ("libc.a", "LGPL-2.1-or-later"),
 ]
-# Whose objects hold headers of other projects, and whose only code for devices.
+# Programs whose objects contain headers of other projects, and those with only code for devices.
 WITH_HEADERS = ("paes", "paes-mpi", "paes-bench", "paes-mount")
 WITH_DEVICES = ("paes", "paes-mpi", "paes-bench", "libpaes0", "libpaes-dev")
-# What a result depends on because it starts a program of it; nothing of it is linked.
+# What a result depends on because it starts one of its programs; nothing of it is linked.
 STARTED = ("fuse3",)
 OURS = "Apache-2.0"
 
@@ -45,7 +45,7 @@ def output_of(*command):
 
 @cache
 def owner(path):
-    """The Debian package that a file is of: its name, version, source and that one's version."""
+    """The Debian package that owns a file: its name, version, source and the source's version."""
     for name in (path, os.path.realpath(path), path.removeprefix("/usr"), "/usr" + path):
         found = subprocess.run(["dpkg", "-S", name], capture_output=True, text=True, check=False)
         if found.returncode == 0:
@@ -59,7 +59,7 @@ def described(package):
 
 
 def header(name):
-    """Where the compiler finds it."""
+    """Where the compiler finds a header."""
     done = subprocess.run(
         ["g++", "-x", "c++", "-E", "-M", "-"],
         input=f"#include <{name}>\n", stdout=subprocess.PIPE, text=True, check=True,
@@ -82,7 +82,7 @@ def cuda_library(build):
 
 
 def cuda_version(library):
-    """As NVIDIA's toolkit says it, or the package from PyPI; as its header says it where neither does."""
+    """The version in NVIDIA's toolkit, or of the package from PyPI, or else in the header."""
     library = library.resolve()
     for folder in library.parents:
         listed = folder / "version.json"
@@ -120,7 +120,7 @@ class Document:
         self.relations.append({"spdxElementId": one, "relationshipType": relation, "relatedSpdxElement": other})
 
     def other(self, name, version, licence, **more):
-        """A package of somebody else's."""
+        """A package of another project."""
         id = identifier("Package", name)
         found = self.packages.setdefault(id, {
             "SPDXID": id, "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION",
@@ -193,7 +193,7 @@ def add_result(document, path, build):
         if needed.startswith(("paes", "libpaes")):
             document.relate(id, "DEPENDS_ON", identifier("Package", needed))
         else:
-            # Nothing links development files yet.
+            # So far nothing links development files.
             how = "DEPENDS_ON" if name.endswith("-dev") or needed in STARTED else "DYNAMIC_LINK"
             document.relate(id, how, document.debian(*described(needed)))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a plainly written AES slow: the variants of variants.hpp and the kernel `compute`, in
-// turns, on the same random data. The lab's experiment E13 runs it, because the studies' sequential
-// program is two hundred times slower than such code has to be.
+// Finds what makes a plainly written AES slow: runs the variants of variants.hpp and the kernel
+// `compute` in turns, on the same random data. The lab's experiment E13 uses it, because the
+// studies' sequential program is two hundred times slower than such code has to be.
 //
 //   bench_aes_ci [--rounds N]        JSON: seconds for each row and round, bytes
 #include <algorithm>
@@ -66,7 +66,7 @@ class Contest {
     encrypt_compute(key_, in_.data(), wanted_.data(), in_.size() / block_bytes);
   }
 
-  // Negative: the output was wrong.
+  // Negative if the output was wrong.
   double turn(const Contestant& contestant) {
     std::fill(out_.begin(), out_.end(), std::uint8_t{0});
     const auto start = std::chrono::steady_clock::now();
@@ -77,7 +77,7 @@ class Contest {
     return is_right ? taken.count() : -1;
   }
 
-  // As many blocks as take a turn's time, or all there are.
+  // How many blocks take a turn's time, at most all there are.
   [[nodiscard]] std::size_t blocks_of_a_turn(std::size_t blocks, double seconds) const {
     const double wanted =
         static_cast<double>(blocks) * least_turn_seconds / std::max(seconds, 1e-6);
@@ -121,7 +121,7 @@ int run(unsigned rounds) {
   for (const AesCiRow& row : rows) {
     contestants.push_back({row, 16, {}});
     Contestant& contestant = contestants.back();
-    for (int again = 0; again < 3; ++again) {  // the first are short: they find out how fast it is
+    for (int again = 0; again < 3; ++again) {  // the first are short, to find its speed
       const double seconds = is_aes(row) ? contest.turn(contestant) : -1;
       if (seconds < 0) {
         return wrong(row);

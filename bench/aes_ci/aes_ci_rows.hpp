@@ -11,7 +11,7 @@ namespace paes::bench {
 struct AesCiRow {
   const char* name;
   const char* compiled;  // "O0" or "O3"
-  // `out` has room for one byte more.
+  // `out` has room for one more byte.
   void (*encrypt)(const std::uint8_t* key, const std::uint8_t* in, std::uint8_t* out,
                   std::size_t blocks);
 };

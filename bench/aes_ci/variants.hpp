@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-128 encryption as it is often written from the standard, in variants that differ in one habit
-// each: how MixColumns multiplies, where the S-box comes from, how often the key is expanded, how
-// data gets in and out. Compiled twice, without and with optimization (unoptimized.cpp,
-// optimized.cpp), hence the unnamed namespace. To find out what makes a program slow; nothing here
-// is for use.
+// AES-128 encryption as people often write it from the standard, in variants that each differ in
+// one habit: how MixColumns multiplies, where the S-box comes from, how often the key is expanded,
+// how data gets in and out. Compiled twice, without and with optimization (unoptimized.cpp,
+// optimized.cpp), hence the unnamed namespace. It serves to find out what makes a program slow;
+// nothing here is for use.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ Byte multiply(Byte a, Byte b) {
   return product;
 }
 
-// Section 5.1.1, from the definition: the inverse is searched for.
+// Section 5.1.1, by its definition: searches for the inverse.
 Byte computed_sbox(Byte b) {
   Byte inverse = 0;
   for (int candidate = 1; candidate < 256; ++candidate) {
@@ -139,7 +139,7 @@ Byte times(Byte factor, Byte b) {
   }
 }
 
-// Section 5.1.3 as the product with a matrix.
+// Section 5.1.3 as a matrix product.
 template <Mix How>
 void mix_columns(State& state) {
   static const Byte matrix[4][4] = {{2, 3, 1, 1}, {1, 2, 3, 1}, {1, 1, 2, 3}, {3, 1, 1, 2}};
@@ -195,12 +195,12 @@ void encrypt(const Byte* key, const Byte* in, Byte* out, std::size_t blocks) {
     }
     return;
   }
-  // From one file to another, a block at a time, as a program's main loop often does it. Both lie
-  // in memory, so that no disk is measured.
+  // From one file to another, one block at a time, like the main loop of many programs. Both files
+  // are in memory, so no disk is measured.
   std::FILE* const from = fmemopen(const_cast<Byte*>(in), 16 * blocks, "rb");
-  std::FILE* const to = fmemopen(out, 16 * blocks + 1, "wb");  // it ends what it writes with a zero
+  std::FILE* const to = fmemopen(out, 16 * blocks + 1, "wb");  // it writes a zero byte at the end
   if (from == nullptr || to == nullptr) {
-    return;  // nothing was encrypted, which is noticed
+    return;  // the check notices that nothing was encrypted
   }
   Byte block[16];
   while (std::fread(block, 1, 16, from) == 16) {

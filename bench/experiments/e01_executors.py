@@ -45,7 +45,7 @@ def measure_ranks(lab, rounds):
 
 
 def record_ranks(lab, quantity, rows):
-    """Records the times of each number of ranks and, for each round, the speedup over the first number."""
+    """Records the times of each number of ranks, and for each round the speedup over the first number."""
     seconds = {ranks: [seconds_of(row) for row in by_round] for ranks, by_round in rows.items()}
     first = next(iter(seconds.values()))
     for ranks, by_round in rows.items():

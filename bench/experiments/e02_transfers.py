@@ -23,7 +23,7 @@ def study_table():
 
 
 def shares(parts):
-    """For each part and size, its percentage of the whole time."""
+    """Each part's percentage of the whole time, by size."""
     return [[derive("percent of all", value, *together) for value, together in zip(part, zip(*parts))] for part in parts]
 
 

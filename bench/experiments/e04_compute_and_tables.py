@@ -23,7 +23,7 @@ def measure(lab):
 
 
 def on_device(measured):
-    """(finding in words and numbers, panel, table) of CUDA; None if no device was measured."""
+    """(finding in words and numbers, panel, table) for CUDA; None if no device was measured."""
     of = dict(executor="cuda")
     sizes = measured.factors("bytes", **of)
     if not sizes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E6: joules for each gigabyte. It needs a machine with energy counters."""
+"""E6: joules per gigabyte. It needs a machine with energy counters."""
 import secrets
 import time
 

@@ -22,7 +22,7 @@ def measure(lab):
             contests.threads(lab, sizes=[size_], counts=(count,), splits=splits, piece_sizes=(256,), rounds=3,
                              first="rate to across", environment=nested, seconds=lab.pick(15, 200))
         except TimedOut as error:
-            # A parallel region waits for its slowest thread, and long if another program uses a processor.
+            # A parallel region waits for its slowest thread, and waits long if another program uses a processor.
             lab.leave_out(f"{size(size_)}: {', '.join(NAMES[split] for split in splits)}", str(error))
     lab.leave_out(f"nested regions on more than {FEW} bytes", "for the time, which grows with the size")
     device.measure_too(lab, "E9")
@@ -35,7 +35,7 @@ CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block"
 
 
 def compared(measured, names, title, of):
-    """(panel, table, words and numbers by split) of the ways to split work that one executor has."""
+    """(panel, table, words and numbers by split) for the ways in which one executor splits work."""
     sizes = measured.factors("bytes", **of)
     heads = [size(size_) for size_ in sizes]
     splits = [split for split in names if measured.find(split=split, **of)]
@@ -54,7 +54,7 @@ def compared(measured, names, title, of):
         series.append(Series(label, [size(SIZES[number]) for number in of_study],
                              [times[number] for number in of_study], "published"))
     panel = Panel(title, "", "seconds", series, kind="bars", logy=True)
-    # The largest size that there was time for, for each way.
+    # For each way, the largest size for which there was time.
     last = {split: [(size_, value) for size_, value in zip(sizes, values) if value][-1]
             for split, values in longer.items()}
     return panel, Table(f"{title}: seconds", ["", *heads], rows), last

@@ -26,7 +26,7 @@ def show(measured):
         rows.append([cipher, *[measured.value("rate", cipher=cipher, way=way) for way in WAYS],
                      *[measured.value(f"rate to {way}", cipher=cipher, way="hybrid") for way in ("processor", "device")],
                      derive("percent", share)])
-    # The shares that processor and device had of the work that they did together.
+    # The shares that processor and device had in their common work.
     by_device = [derive("product", measured.value("rate", cipher=cipher, way="hybrid"),
                         measured.value("share of device", cipher=cipher, way="hybrid")) for cipher in ciphers]
     by_processor = [derive("product of rest", measured.value("rate", cipher=cipher, way="hybrid"),
@@ -34,7 +34,7 @@ def show(measured):
     bars = [f"{cipher}, {WAYS[way]}" for cipher in ciphers for way in WAYS]
 
     def placed(way, together):
-        """The bars of one colour: what processor or device did alone, and its share of the common work."""
+        """The bars of one colour: what the processor or the device did alone, and its share of the common work."""
         values = dict.fromkeys(bars)
         for cipher, part in zip(ciphers, together):
             values[f"{cipher}, {WAYS[way]}"] = measured.value("rate", cipher=cipher, way=way)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E12: the whole program on a file in memory, compared with cp, cat, age, openssl and gpg."""
+"""E12: whole programs on a file in memory: paes compared with cp, cat, age, openssl and gpg."""
 from laboratory import programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table
 from laboratory.values import derive, given, size

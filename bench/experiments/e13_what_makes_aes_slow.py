@@ -35,7 +35,7 @@ def measure(lab):
 
 
 def measure_repeated(lab):
-    """Measures `compute` on the same 1 KiB again and again, in turns with `compute` on ever new data."""
+    """Measures `compute` on the same 1 KiB again and again, in turns with `compute` on new data each time."""
     rates = {"again": [], "fresh": []}
     options = ("--cipher", "aes-128-ecb", "--kernel", "compute", "--size", "1KiB", "--threads", "1")
     for turn in range(5):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E14: whether keystream that is made ahead pays in an encrypted file system: blocks of a vault, and a mount."""
+"""E14: whether keystream made in advance pays in an encrypted file system: on blocks of a vault, and on a mount."""
 import contextlib
 import os
 import subprocess
@@ -59,7 +59,7 @@ def measure_mount(lab, kernel):
                 begun = time.perf_counter()
                 for block in range(blocks):
                     os.pwrite(files[way], text, block * BLOCK)
-                if round_:  # the first is for the caches
+                if round_:  # the first one warms the caches
                     times[way].append((time.perf_counter() - begun) / blocks)
                 if os.pread(files[way], BLOCK, (blocks - 1) * BLOCK) != text:
                     raise Failed("paes-mount: what was written reads as something else")

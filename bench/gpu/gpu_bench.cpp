@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates of the CUDA device, beside what the device allows: data resident on the device, and from
-// host to host. Needs neither libcrypto nor a JSON library; `./dev gpu bench` runs it.
+// Measures the CUDA device, beside what the device allows, with data resident on the device and
+// from host to host. Needs neither libcrypto nor a JSON library. `./dev gpu bench` runs it.
 //
 //   gpu_bench [--seconds N] [--json FILE] [--study E1 [--full]]
 //
-// --study: one of the lab's experiments alone, and with --full in the studies' sizes. What would
-// not fit into N seconds is left out, and said to be, and the exit code is 3. With
-// PAES_EMULATED_DEVICE set, the device is emulated on the host: that tests this program and
-// measures nothing.
+// --study runs only one of the lab's experiments; --full adds the studies' sizes. If not everything
+// fits into N seconds, it says what it left out, and the exit code is 3. With PAES_EMULATED_DEVICE
+// set, the device is emulated on the host: that tests this program and measures nothing.
 #include <cstdlib>
 #include <exception>
 #include <thread>
@@ -20,7 +19,7 @@
 namespace paes::bench {
 namespace {
 
-// The emulation does its work when it is waited for.
+// The emulation does its work in wait().
 class HostStopwatch final : public cuda::DeviceStopwatch {
  public:
   void start(cuda::Stream) override { start_ = std::chrono::steady_clock::now(); }
@@ -77,12 +76,12 @@ namespace {
 struct Options {
   double seconds = 150;
   const char* json = nullptr;
-  std::string study;  // all of them, and all else
+  std::string study;  // "all" for all of them; empty for everything else
   bool is_full = false;
 };
 
 int run(const Options& options) {
-  // Of the studies, E10 alone is about long texts.
+  // Only E10 of the studies is about long texts.
   const bool is_short = !options.study.empty() && options.study != "E10";
   GpuSession session(test::runtime_under_test(), test::is_device_emulated(), options.seconds,
                      std::size_t{1} << (is_short ? 28 : 30));

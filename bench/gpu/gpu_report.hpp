@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gpu_bench found, and the two ways to print it: bench/schema/gpu-bench.schema.json describes
-// the one, the other is a table. A JSON library would be too much for the machines that this runs
-// on.
+// The results of gpu_bench, and two ways to print them: as JSON
+// (bench/schema/gpu-bench.schema.json) and as a table. A JSON library would be too much for the
+// machines that this runs on.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +20,7 @@ struct ResidentRow {
   std::string cipher;  // aes-128-ctr
   std::string direction;
   std::string kernel;
-  std::string way;  // "message", or of GCM "chunks" of 16 KiB
+  std::string way;  // "message", or for GCM "chunks" of 16 KiB
   std::size_t bytes;
   unsigned repetitions;
   double seconds_median;
@@ -51,13 +51,13 @@ struct HostRow {
 struct CopyRates {  // GB/s of pinned memory
   double in;
   double out;
-  double both;  // each way, with both under way
+  double both;  // per direction, with both under way
 };
 
-// What was measured, as members of a JSON object: names, and values as they are printed.
+// What was measured, as members of a JSON object: names, and values as printed.
 using Factors = std::vector<std::pair<std::string, std::string>>;
 
-// As bench/schema/lab.schema.json has them.
+// A measurement of bench/schema/lab.schema.json.
 struct Measurement {
   Factors of;
   std::string quantity;
@@ -67,7 +67,7 @@ struct Measurement {
 };
 struct Study {
   std::string experiment;  // of the lab: E1
-  double seconds;          // that it took
+  double seconds;          // how long it took
   std::vector<Measurement> measurements;
   std::vector<std::pair<std::string, std::string>> left_out;  // what, and why
 };
@@ -88,11 +88,11 @@ struct Report {
   std::optional<CopyRates> copies;
   std::vector<HostRow> host;
   std::vector<Study> studies;
-  std::vector<std::string> left_out;  // for want of time
+  std::vector<std::string> left_out;  // for lack of time
   unsigned failures = 0;              // rows whose output was wrong; they are not timed
 };
 
-// As JSON has text.
+// The text as a JSON string.
 [[nodiscard]] std::string quoted(const std::string& text);
 
 void write_json(const Report& report, std::FILE* file);

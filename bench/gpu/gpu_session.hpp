@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of gpu_bench: the device, the text in pinned memory, the clock that says when to stop,
-// and what was found.
+// and the results.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace paes::bench {
 
-// Pinned memory of the host, or memory of device 0; wiped before it is given back.
+// Pinned memory of the host, or memory of device 0. Wiped before it is freed.
 class Memory {
  public:
   enum class Place { host, device };
@@ -67,7 +67,7 @@ class GpuSession {
   GpuSession(const GpuSession&) = delete;
   GpuSession& operator=(const GpuSession&) = delete;
 
-  // False, and noted, when the time is up: `what` is then left out.
+  // False once the time is up; notes that `what` is left out.
   [[nodiscard]] bool has_time_for(const std::string& what) {
     if (std::chrono::steady_clock::now() < end_) {
       return true;
@@ -102,7 +102,8 @@ class GpuSession {
   std::chrono::steady_clock::time_point end_;
 };
 
-// The parts of the benchmark. `best`: only the first device kernel of each cipher; else the others.
+// The parts of the benchmark. With `best`, only the first device kernel of each cipher; otherwise
+// the others.
 void measure_resident(GpuSession& session, bool best);
 void measure_host(GpuSession& session);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data in the host's memory before and after: what the copies alone allow, the device by the size
-// and number of its slots, and beside it the processor alone and both together.
+// Data in the host's memory before and after: what the copies alone allow, the device with slots of
+// several sizes and numbers, and for comparison the processor alone and both together.
 #include <cstdio>
 
 #include "gpu/host_to_host.hpp"
@@ -63,7 +63,7 @@ std::string device_kernel_name(Cipher cipher) {
   return "";
 }
 
-// One way, five times after it was checked; `options` is null for the processor alone.
+// Measures one way five times, after a check. `options` is null for the processor alone.
 void measure(GpuSession& session, HostToHost& host, const char* way,
              const cuda::DeviceOptions* options, unsigned threads, bool is_pinned, bool shares) {
   std::unique_ptr<HostToHost::Bound> bound;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data in the host's memory before and after, through the device, by the processor, or by both: one
-// text and what the processor makes of it, which every way is compared with before it is timed.
+// Data in the host's memory before and after, through the device, by the processor, or by both.
+// Every way encrypts one text, and its output is compared with the processor's before it is timed.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ class HostToHost {
         memory_(static_cast<std::uint8_t*>(operator new (bytes, std::align_val_t{page_bytes}))),
         expected_(bytes) {}
 
-  // What is encrypted or decrypted from now on. No device is bound.
+  // Sets what is encrypted or decrypted from now on. No device may be bound.
   void expect(const test::RawSubject& subject) {
     subject_ = subject;
     processor_.emplace(test::processor_key(subject, unit_bytes()));
@@ -43,7 +43,7 @@ class HostToHost {
   [[nodiscard]] const Kernel& processor() const { return processor_->kernel(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  // The subject's key on a device, which pins the memory or does not.
+  // The subject's key on a device, which may pin the memory.
   class Bound {
    public:
     Bound(const HostToHost& host, const cuda::DeviceOptions& options, bool is_pinned)
@@ -76,7 +76,7 @@ class HostToHost {
     std::unique_ptr<DeviceRaw> key_;
   };
 
-  // Null, and noted, where there is no device.
+  // Null, and noted, if there is no device.
   [[nodiscard]] std::unique_ptr<Bound> bind(const char* way, const cuda::DeviceOptions& options,
                                             bool is_pinned) {
     auto bound = std::make_unique<Bound>(*this, options, is_pinned);
@@ -92,8 +92,9 @@ class HostToHost {
     double device_share;  // of the bytes
   };
 
-  // The first `bytes` by `threads` callers, each with the next piece: on the device, or by the
-  // processor where `bound` is null. Who finds the device busy computes itself if `shares` is set.
+  // Transforms the first `bytes` with `threads` callers, each of which takes the next piece: on the
+  // device, or by the processor if `bound` is null. With `shares`, a caller that finds the device
+  // busy computes the piece itself.
   Taken run(const Bound* bound, unsigned threads, bool shares, std::size_t bytes) {
     std::copy(text(bytes).begin(), text(bytes).end(), memory_.get());
     std::atomic<std::size_t> on_device{0};
@@ -104,7 +105,8 @@ class HostToHost {
       test::on_threads(count, threads, [&](std::size_t i) {
         const std::size_t at = i * piece;
         const MutableBytes part = data.subspan(at, std::min(piece, data.size() - at));
-        // In place the ciphertext before a piece may be gone already, so it comes from the text.
+        // In place, the ciphertext before a piece may be gone already, so it is taken from the
+        // text.
         const std::size_t before = std::min<std::size_t>(at, subject_.block_size());
         RawPosition position = processor_->at(iv_, at, text(bytes).subspan(at - before, before));
         const WhenBusy when = shares ? WhenBusy::decline : WhenBusy::wait;
@@ -119,7 +121,7 @@ class HostToHost {
     return {seconds, static_cast<double>(on_device) / static_cast<double>(bytes)};
   }
 
-  // Of what run() has left.
+  // Checks what run() has left.
   [[nodiscard]] bool is_right(std::size_t bytes) const {
     return std::memcmp(memory_.get(), expected_.data(), bytes) == 0;
   }
@@ -135,7 +137,7 @@ class HostToHost {
   GpuSession& session_;
   std::shared_ptr<cuda::Runtime> runtime_;
   std::size_t bytes_;
-  // Not the runtime's: the device pins it, where it is to be pinned.
+  // This memory is not the runtime's, because the device pins it if it is to be pinned.
   struct Free {
     void operator()(std::uint8_t* memory) const {
       operator delete (memory, std::align_val_t{page_bytes});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of study_kernels.hpp: AES encryption (FIPS 197, section 5.1) with threads that share
-// a block. In every step they write bytes that no other thread of the step reads, so all that each
-// needs is to wait for the others between two steps; the emulation, which runs one thread after the
-// other, is held against the processor.
+// a block. In every step a thread writes bytes that no other thread of the step reads, so it only
+// has to wait for the others between two steps. The emulation, which runs one thread after the
+// other, is compared with the processor.
 #include "cipher/aes_compute.hpp"
 #include "core/secret.hpp"
 #include "cuda/device_code.hpp"
@@ -18,8 +18,8 @@ PAES_CONSTANT_TABLE aes_compute::Sbox study_sbox = aes_compute::make_sbox();
 
 enum class Step { add_round_key, sub_bytes, shift_rows, mix_columns };
 
-// Step `number` of a block: AddRoundKey, and then four steps a round, of which the last round has
-// no MixColumns.
+// Step `number` of a block: AddRoundKey, then four steps per round; the last round has no
+// MixColumns.
 struct Place {
   Step step;
   unsigned round;
@@ -36,7 +36,7 @@ struct Place {
   return {is_last ? Step::add_round_key : of_round[(number - 1) % 4], round};
 }
 
-// The threads that a step has work for.
+// How many threads the step has work for.
 [[nodiscard]] constexpr unsigned workers_of(Step step) {
   return step == Step::add_round_key || step == Step::sub_bytes ? 16 : 4;
 }
@@ -171,7 +171,7 @@ int run_all_steps(const Launch& launch, const Job& job) {
 
 #else
 
-// The last worker first: the order of a step's threads may not matter.
+// The last worker goes first, because the order of a step's threads must not matter.
 int emulate(const Launch& launch, const Job& job) {
   constexpr int invalid_value = 1;
   Task task = {};

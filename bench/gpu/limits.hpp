@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device's multiprocessors allow a kernel, from what each can do in one clock: 32 look-ups
-// of a word in shared memory (a bank each), 64 integer operations. A block's text goes through the
-// same unit as look-ups. These limits follow from the algorithm; tools/gpu_model.py counts the
-// machine code. A kernel without a limit here has no simple one.
+// The limits that a device's multiprocessors set for a kernel, from what each can do in one clock:
+// 32 look-ups of a word in shared memory (one per bank) and 64 integer operations. A block's text
+// goes through the same unit as look-ups. These limits follow from the algorithm;
+// tools/gpu_model.py counts the machine code. A kernel that is not listed here has no simple limit.
 #pragma once
 
 #include <optional>
@@ -14,38 +14,38 @@ namespace paes::bench {
 
 struct Limit {
   const char* of;    // "look-ups" or "operations"
-  double per_block;  // of the cipher
+  double per_block;  // per block of the cipher
   double gb_per_s;
 };
 
 inline constexpr double lookups_a_clock = 32;
 inline constexpr double operations_a_clock = 64;
-// 16 bytes, 4 words each. Devices with less than 200 KiB of shared memory a thread block take twice
-// as many (cuda/ghash_tables.hpp), so that this is no limit that they can reach.
+// 16 bytes, 4 words each. Devices with less than 200 KiB of shared memory per thread block take
+// twice as many (cuda/ghash_tables.hpp), so they cannot reach this limit.
 inline constexpr double ghash_lookups = 64;
-// A warp has a chunk to itself: a lane's counters are 32 apart, so that its last byte begins anew
-// after 8 of them, and the 27 shared look-ups with it.
+// A warp has a chunk to itself, so a lane's counters are 32 apart. Its last byte begins anew after
+// 8 of them, and with it the 27 shared look-ups.
 inline constexpr double gcm_counter_lookups = 27.0 / 8;
-inline constexpr double text_words = 8;  // of a block of AES, in and out
+inline constexpr double text_words = 8;  // for a block of AES, in and out
 inline constexpr double des_slices = 364;
 
-// What counters of AES in slices add to that: the text, less the way into slices and most of the
+// What AES in slices adds to that for counters: the text, minus the way into slices and most of the
 // first two rounds (cuda_bitslice.cu).
 inline constexpr double aes_counters = 4 - 105;
-// Of AES in slices, as counted from the source; 192 bits lie between the others.
+// AES in slices, as counted from the source. 192 bits are in the middle.
 inline double aes_slices(std::size_t key_bytes, bool is_inverse) {
   const double rounds = static_cast<double>(key_bytes) / 4 + 6;
   return is_inverse ? 683 + (rounds - 10) * (940 - 683) / 4 : 552 + (rounds - 10) * (754 - 552) / 4;
 }
 
-// Bytes of one key of the cipher, hence rounds = bytes / 4 + 6, each with 16 look-ups, except for
-// the last one. (With one table, where memory has no room for four, that one has them, too.)
-// Counters that differ in one byte share 15 look-ups of round 1 and 12 of round 2.
+// `key_bytes` is for one key of the cipher, so there are key_bytes / 4 + 6 rounds, each except the
+// last with 16 look-ups. (With a single table, where memory has no room for four, the last one has
+// them, too.) Counters that differ in one byte share 15 look-ups of round 1 and 12 of round 2.
 inline double aes_lookups(std::size_t key_bytes, bool shares_counters) {
   return 16.0 * (static_cast<double>(key_bytes) / 4 + 5) - (shares_counters ? 27 : 0);
 }
 
-// `formula` says what the mode adds to the cipher; null for GCM.
+// `formula` is what the mode adds to the cipher; null for GCM.
 [[nodiscard]] inline std::optional<Limit> limit_of(const cuda::DeviceKernel& kernel,
                                                    std::size_t key_bytes, const Formula* formula,
                                                    unsigned multiprocessors, double clock_hz) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data resident on the device: each device kernel in each mode and size of key, timed by the
-// device's clock, a launch at a time. What a kernel wrote is compared with the processor's before
-// it is timed.
+// Data resident on the device: each device kernel in each mode and key size, one launch at a time,
+// timed by the device's clock. A kernel's output is compared with the processor's before it is
+// timed.
 #include <bit>
 #include <cstdio>
 
@@ -29,7 +29,8 @@ class Resident {
         bytes_(session.text->size()),
         in_(session.device_memory(bytes_)),
         out_(session.device_memory(bytes_)),
-        // Tweaks for every 32 blocks; of GCM, counters and tags of all chunks, or the hashes.
+        // Tweaks for every 32 blocks, or for GCM the counters and tags of all chunks, or the
+        // hashes.
         rest_(session.device_memory(bytes_ / 32 + (std::size_t{1} << 20))),
         image_(session.device_memory(2 * image_room)),
         host_image_(session.host_memory(2 * image_room)),
@@ -39,7 +40,7 @@ class Resident {
     session.copy_in(*in_, *session.text, bytes_);
   }
 
-  // What the processor makes of the text.
+  // Computes on the processor what the device must produce.
   void expect(const RawSubject& subject) {
     const RawKey key = test::processor_key(subject, unit_bytes(subject));
     RawPosition position{test::raw_start(subject.mode, start())};
@@ -132,7 +133,7 @@ class Resident {
   }
 
  private:
-  // Two images, the second one of the key of XTS's tweaks.
+  // Two images: the second is for the key of XTS's tweaks.
   static constexpr std::size_t image_room = std::size_t{1} << 16;
   static constexpr std::size_t tweak_image = image_room;
 
@@ -158,7 +159,7 @@ class Resident {
     return {image_->data() + image_at, key_bytes, {}, 0, nullptr};
   }
 
-  // The device's text and tags against those of the processor's kernel.
+  // Compares the device's text and tags with those of the processor's kernel.
   bool is_gcm_right(Bytes key, const cuda::GcmJob& job, GcmWay way) {
     const Kernel& processor = best_kernel(Cipher::aes);
     KernelKeys keys;
@@ -199,8 +200,8 @@ class Resident {
     return good;
   }
 
-  // Checks once, then times single launches, each behind one that warms up, until a quarter of a
-  // second has gone by.
+  // Checks once. Then times single launches, each after one that warms up, for a quarter of a
+  // second.
   template <class Launch, class IsRight>
   void finish(ResidentRow& row, const Launch& launch, const IsRight& is_right) {
     session_.runtime.fill_zero(session_.stream, out_->data(), bytes_);
@@ -215,8 +216,8 @@ class Resident {
     std::vector<double> seconds;
     double sum = 0;
     while (seconds.size() < 5 || (sum < 0.25 && seconds.size() < 99)) {
-      // Keeps the device busy while the host enters what is timed, or the host's way to the device
-      // would be timed as well.
+      // Keeps the device busy while the host enters the launch to be timed; otherwise the host's
+      // way to the device would be timed, too.
       launch();
       session_.stopwatch->start(session_.stream);
       launch();

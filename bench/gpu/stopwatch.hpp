@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a benchmark asks of a device beside the runtime: time on the device's own clock, and the
-// facts that limits are computed from.
+// What a benchmark needs from a device besides the runtime: time on the device's own clock, and the
+// facts from which limits are computed.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 namespace paes::cuda {
 
 struct DeviceFacts {
-  double clock_hz;  // the highest that the multiprocessors go to
-  int driver;       // the CUDA version that the driver knows, as 1000 * major + 10 * minor
-  int toolkit;      // and the one that this program was built with
+  double clock_hz;  // the highest clock rate of the multiprocessors
+  int driver;       // the CUDA version of the driver, as 1000 * major + 10 * minor
+  int toolkit;      // the CUDA version of this program
 };
 [[nodiscard]] DeviceFacts facts_of(int ordinal);
 
-// Between two places of a stream's work. Reads after wait() of that stream.
+// Times a part of a stream's work. Read it after wait() of that stream.
 class DeviceStopwatch {
  public:
   DeviceStopwatch() = default;
@@ -29,8 +29,8 @@ class DeviceStopwatch {
   [[nodiscard]] virtual double seconds() = 0;
 };
 
-// By events of the device. As Runtime, these throw Error with the name of the call that failed; in
-// builds without CUDA that is all they do.
+// A stopwatch that uses events of the device. Like Runtime, these throw Error with the name of the
+// call that failed; builds without CUDA always throw.
 [[nodiscard]] std::unique_ptr<DeviceStopwatch> make_stopwatch(int ordinal);
 
 }  // namespace paes::cuda

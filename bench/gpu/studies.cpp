@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The studies' runs on a device, in the rows of the lab's results: what is compared takes turns,
-// each round a figure and a ratio, each output compared with the processor's before it is timed.
-// Seconds are the host's, from text in pinned memory to text in pinned memory, copies included;
-// what a copy or a kernel alone takes is the device's.
+// The studies' runs on a device, in rows of the lab's results. What is compared takes turns; each
+// round gives a figure and a ratio, and each output is compared with the processor's before it is
+// timed. Seconds are the host's, from text in pinned memory to text in pinned memory, including
+// copies; the times of a copy or a kernel alone are the device's.
 #include "gpu/studies.hpp"
 
 #include "gpu/study_bench.hpp"
@@ -13,8 +13,8 @@ namespace {
 using test::RawSubject;
 
 constexpr RawSubject aes_128_ecb = {Cipher::aes, Mode::ecb, Direction::encrypt, 16};
-// The sizes of Pousa's study (E1, E2, E4), of Pizzuti's (E7), and of Meyer's in whole blocks, with
-// one that lets nested regions of the processor end (E9).
+// The sizes of Pousa's study (E1, E2, E4), of Pizzuti's (E7), and of Meyer's in whole blocks, plus
+// one at which nested regions of the processor can end (E9).
 constexpr std::size_t pousa_sizes[] = {kibibyte,      512 * kibibyte, mebibyte,
                                        15 * mebibyte, 128 * mebibyte, 255 * mebibyte};
 constexpr std::size_t pizzuti_sizes[] = {kibibyte, 4 * kibibyte,  64 * kibibyte,
@@ -34,7 +34,7 @@ class Studies : StudyBench {
  public:
   using StudyBench::StudyBench;
 
-  // E1: computed AES on the device beside one thread of the processor that computes the same.
+  // E1: computed AES on the device, beside one thread of the processor that computes the same.
   void executors() {
     const Section section(*this, "E1");
     for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
@@ -61,7 +61,7 @@ class Studies : StudyBench {
               "for the time that one thread would take");
   }
 
-  // E2: the copies and the kernel, one after the other, and the same overlapped in pieces.
+  // E2: copies and kernel one after the other, and overlapped in pieces.
   void transfers() {
     const Section section(*this, "E2");
     expect(aes_128_ecb, bytes_);
@@ -105,7 +105,7 @@ class Studies : StudyBench {
     }
   }
 
-  // E4: computing against tables, with the copies and without.
+  // E4: computing against tables, with and without the copies.
   void tables() {
     const Section section(*this, "E4");
     expect(aes_128_ecb, bytes_);
@@ -128,8 +128,8 @@ class Studies : StudyBench {
     }
   }
 
-  // E7: 3DES beside AES-256, ECB beside CTR, each beside one thread of the processor: every step
-  // computed on both, and the fastest kernels of both whose time is the same for all data.
+  // E7: 3DES beside AES-256, ECB beside CTR, each beside one thread of the processor. Both first
+  // compute every step, then both use their fastest kernels whose time is the same for all data.
   void ciphers() {
     const Section section(*this, "E7");
     const RawSubject subjects[] = {{Cipher::aes, Mode::ecb, Direction::encrypt, 32},
@@ -153,7 +153,7 @@ class Studies : StudyBench {
         for (std::size_t i = 0; i < entrants.size(); ++i) {
           entrants[i].of.push_back({"choice", computes ? "\"compute\"" : "\"auto\""});
           record(entrants[i].of, "time", "s", entrants[i].taken);
-          // Ciphers with ciphers, of the device or of the processor.
+          // Compares ciphers with each other, on the device or on the processor.
           record(entrants[i].of, "rate to aes-256-ecb", "ratio",
                  times_as_fast(entrants[i % step], entrants[i]));
           if (step == 2 && i % step == 0) {
@@ -168,8 +168,8 @@ class Studies : StudyBench {
               "for the time that one thread would take");
   }
 
-  // E9: a copy and a launch for each step of each block; 16 threads to a block, many blocks a
-  // launch; and a thread to a block.
+  // E9: a copy and a launch for each step of each block; 16 threads per block, many blocks per
+  // launch; and one thread per block.
   void inside_a_block() {
     const Section section(*this, "E9");
     expect(aes_128_ecb, sizes(meyer_sizes).back());
@@ -197,8 +197,8 @@ class Studies : StudyBench {
     }
   }
 
-  // E10: all cores, the device through its device, and both, on data many times the memory that
-  // the device takes on the device.
+  // E10: all cores, the device, and both, on data many times as large as the device's memory for
+  // it.
   void together() {
     const Section section(*this, "E10");
     const std::size_t bytes = session_.text->size();
@@ -261,7 +261,7 @@ class Studies : StudyBench {
     }
     for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
       if (kernel->cipher == subject.cipher) {
-        return *kernel;  // the first is the best
+        return *kernel;  // the first one is the best
       }
     }
     throw Error(ErrorCode::failure, "there is no device kernel");

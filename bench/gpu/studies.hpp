@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The experiments of the lab (bench/experiments) that a device has a part in.
+// The lab's experiments (bench/experiments) that use a device.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace paes::bench {
 
-// `wanted`: E1, E2, E4, E7, E9, E10, or "all" of them. Throws Error(usage) for another.
+// `wanted`: E1, E2, E4, E7, E9, E10, or "all". Throws Error(usage) for anything else.
 void measure_studies(GpuSession& session, const std::string& wanted, bool is_quick);
 
 }  // namespace paes::bench

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the studies' runs on a device are made of: a text, ways to encrypt it on the device and on
-// the processor, each held against what the processor's fastest kernel makes of it, turns, and rows
-// of the lab's results.
+// The parts of the studies' runs on a device: a text, ways to encrypt it on the device and on the
+// processor, each compared with the output of the processor's fastest kernel, turns, and rows of
+// the lab's results.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ inline std::string cipher_of(const test::RawSubject& subject) {
   return name.substr(0, name.find(' '));
 }
 
-// A round's seconds of one thing that is compared.
+// The seconds of one contestant, by round.
 struct Entrant {
   Factors of;
   std::function<double()> seconds;
@@ -39,7 +39,7 @@ inline void in_turns(std::vector<Entrant>& entrants) {
   }
 }
 
-// How often as fast as `first` each round was.
+// How many times as fast as `first` each round was.
 inline std::vector<double> times_as_fast(const Entrant& first, const Entrant& entrant) {
   std::vector<double> ratios;
   for (std::size_t round = 0; round < first.taken.size(); ++round) {
@@ -62,7 +62,7 @@ class StudyBench {
         expected_(bytes_),
         by_processor_(bytes_) {}
 
-  // Notes what is recorded under an experiment's name, and how long it takes.
+  // Notes under which experiment results are recorded, and how long it takes.
   class Section {
    public:
     Section(StudyBench& studies, const char* name)
@@ -113,7 +113,7 @@ class StudyBench {
     return found;
   }
 
-  // The encryption or decryption of so much text from now on.
+  // Sets the encryption or decryption from now on, and how much text it has.
   void expect(const test::RawSubject& subject, std::size_t bytes) {
     subject_ = subject;
     const RawKey key = test::processor_key(subject);
@@ -139,7 +139,7 @@ class StudyBench {
             {"bytes", std::to_string(bytes)}};
   }
 
-  // One thread, in the pieces of 512 KiB that studies have. "auto": the kernel that dispatch takes.
+  // One thread, with pieces of 512 KiB as in the studies. "auto": the kernel that dispatch takes.
   [[nodiscard]] Entrant on_processor(const std::string& name, std::size_t bytes) {
     const Kernel& kernel = name == "auto" ? test::processor_key(subject_).kernel()
                                           : find_kernel(subject_.cipher, name);
@@ -173,7 +173,7 @@ class StudyBench {
     return {factors(kernel.name, "cuda", bytes), run};
   }
 
-  // Runs something and compares what it brought back.
+  // Runs `body` and compares its output.
   template <class Body>
   void out_of(std::size_t bytes, const Body& body, const char* what) {
     std::memset(out_->data(), 0, bytes);
@@ -204,7 +204,7 @@ class StudyBench {
             })};
   }
 
-  // As one study did it: each block is copied to the device, goes through its steps, and comes
+  // The way of one study: each block is copied to the device, goes through its steps, and comes
   // back.
   double block_by_block(std::size_t bytes) {
     put_image(cuda::study_kernel_steps, subject_);

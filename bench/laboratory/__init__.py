@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/lab and bench/report are made of. One experiment is one file of bench/experiments."""
+"""The parts of bench/lab and bench/report. Each experiment is a file of bench/experiments."""

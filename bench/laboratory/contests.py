@@ -41,7 +41,7 @@ def kernels(lab, *, ciphers, sizes, names, directions=("encrypt",), seconds, cou
             lab.record_ratio(of, first, row["ratio_to_first"], row["rounds"])
 
 
-# A row of paes-bench alone, which computes nothing: every machine runs it in every cipher.
+# A row that only paes-bench has. It computes nothing, so every machine runs it in every cipher.
 COPY = "copy"
 
 

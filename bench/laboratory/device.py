@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the experiments that a GPU does. On a machine with a GPU, gpu_bench measures it beside the
-processor's part. What `./dev gpu` measured on another machine has the same rows; its result file is read like
-a result of the lab."""
+"""The GPU's part of the experiments. On a machine with a GPU, gpu_bench measures it beside the processor's part. What `./dev gpu` measured
+on another machine has the same rows, and its result file is read like a result of the lab."""
 import json
 import tempfile
 from pathlib import Path
@@ -42,7 +41,7 @@ def measure(lab, name):
 
 
 def measure_too(lab, name):
-    """The same for an experiment that the processor has a part in: a missing device is noted, not thrown."""
+    """Measures for an experiment that also uses the processor. A missing device is noted; nothing is thrown."""
     try:
         measure(lab, name)
     except Unavailable as reason:
@@ -50,7 +49,7 @@ def measure_too(lab, name):
 
 
 def as_lab_result(document):
-    """A valid result of `./dev gpu` as a document like the lab's. Throws ValueError if it has no figures."""
+    """A valid result of `./dev gpu` in the form of the lab's. Throws ValueError if it has no figures."""
     bench = document["bench"]
     if bench is None:
         raise ValueError("nothing was measured")

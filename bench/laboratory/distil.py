@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the document that is committed from a full result. It keeps what documents and the report are made
-of, rounds the figures, and stores rows as tables (tables.py). Distilling it once more changes nothing."""
+"""Makes the document that is committed from a full result. It keeps what documents and the report use, rounds the figures, and stores rows
+as tables (tables.py). Distilling the result again changes nothing."""
 from . import markdown, tables
 from .presentation import presentation
 from .results import ResultError
@@ -8,7 +8,7 @@ from .values import shown
 
 DIGITS = 6
 
-# The members of a row that documents use, for programs that print many more.
+# For programs that print many members: those that documents use.
 USED = {
     "bench speculate": {
         "cipher", "kernel", "clients", "workers", "delay_us", "window_chunks", "request_bytes", "requests", "rounds",
@@ -28,7 +28,7 @@ def rounded(document):
     if not isinstance(document, float):
         return document
     short = float(f"{document:.{DIGITS}g}")
-    # Documents show three digits, and rounding twice may change them: 1.2349999 is 1.23, but 1.235 is 1.24.
+    # Documents show three digits, and rounding twice may change them: 1.2349999 is shown as 1.23, but 1.235 as 1.24.
     return short if shown(short) == shown(document) else document
 
 
@@ -44,7 +44,7 @@ def used_members(row, used, above=""):
 
 
 def used_measurements(document, experiments):
-    """The lab's document without the measurements that its report does not ask for."""
+    """The lab's document without the measurements that its report does not use."""
     asked = set()
     for experiment in experiments:
         presentation(experiment, document, asked)
@@ -61,7 +61,7 @@ def of_lab(document, experiments):
     """The distilled document before its rows become tables. Throws ResultError if its report would differ."""
     report = markdown.make(experiments, [document])
     kept = used_measurements(document, experiments)
-    # The figures stay as they are if rounding would change a number that is made of several of them.
+    # The figures stay unrounded if rounding would change a number made of several of them.
     for candidate in (rounded(kept), kept):
         if markdown.make(experiments, [candidate]) == report:
             return candidate

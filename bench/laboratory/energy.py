@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energy counters. Linux gives the processor's through powercap (Documentation/power/powercap), and NVML an
-NVIDIA GPU's through nvmlDeviceGetTotalEnergyConsumption. Only counters are read: nothing is estimated from
-power limits or times."""
+"""Energy counters. Linux offers the processor's through powercap (Documentation/power/powercap), and NVML an NVIDIA GPU's through
+nvmlDeviceGetTotalEnergyConsumption. Only counters are read; nothing is estimated from power limits or times."""
 import ctypes
 from pathlib import Path
 
@@ -25,8 +24,8 @@ class PackageCounter:
         return int(self._energy.read_text())
 
     def joules_between(self, before, after):
-        # The counter wraps around at most once between two readings: at 200 W a range of 2^32 uJ lasts 21 s,
-        # and readings are closer to each other than that.
+        # The counter wraps around at most once between two readings: at 200 W a range of 2^32 uJ lasts 21 s, and readings are closer
+        # together.
         microjoules = after - before if after >= before else after - before + self._range_uj
         return microjoules / 1e6
 
@@ -89,7 +88,7 @@ class DeviceCounter(Nvml):
 
 
 class Meter:
-    """Adds up the joules of all counters. Between two updates each may wrap around once at most."""
+    """Adds up the joules of all counters. Between two updates, each may wrap around at most once."""
 
     def __init__(self, counters):
         self._counters = counters

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment is. A file of bench/experiments defines one as EXPERIMENT: how it is measured
-here, and how its measurements are shown beside the study's."""
+"""What an experiment is. A file of bench/experiments defines one as EXPERIMENT: how to measure it here, and how to show its measurements
+beside the study's."""
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -26,9 +26,9 @@ class Experiment:
     study: str  # of bench/published.json
     did: str  # what the study did
     here: str  # what is run here, and what differs
-    measure: Callable | None  # measure(lab); None: it shows what another has measured
+    measure: Callable | None  # measure(lab); None: it shows another's measurements
     show: Callable  # show(measured) -> Shown
-    seconds: dict  # it takes about so long: {"quick": 10, "full": 60}
+    seconds: dict  # roughly how long it takes: {"quick": 10, "full": 60}
     uses: str | None = None  # the experiment whose measurements it shows
     bare: bool = False  # show() has something to show even if nothing was measured
 
@@ -67,8 +67,8 @@ class Table:
 
 @dataclass
 class Shown:
-    """What the page shows of an experiment. `outcome`: holds, in part, does not hold, answered (the study
-    asked a question), open. `finding` and `here`: str and Value, which are joined into sentences."""
+    """What the page shows of an experiment. `outcome`: holds, in part, does not hold, answered (if the study asked a question), open.
+    `finding` and `here`: str and Value, joined into sentences."""
 
     outcome: str
     finding: list
@@ -89,7 +89,7 @@ class Measured:
         for place in enumerate(entry["measurements"]):
             for quantity in (None, place[1]["quantity"]):
                 self._rows.setdefault(quantity, []).append(place)
-        self._asked = set() if asked is None else asked  # (name, index, member) of what show() asked for
+        self._asked = set() if asked is None else asked  # (name, index, member) of what show() has asked for
 
     def find(self, quantity=None, **of):
         """(index, row) of the rows that have these factors. A tuple stands for any of its values."""
@@ -99,7 +99,7 @@ class Measured:
         return [(index, row) for index, row in self._rows.get(quantity, ()) if fits(row)]
 
     def value(self, quantity, field="median", **of):
-        """The Value of the one row that fits, or None if no row does."""
+        """The Value of the only row that fits, or None if no row does."""
         found = self.find(quantity, **of)
         if len(found) > 1:
             raise ValueError(f"{self.name}: {len(found)} rows have {quantity} {of}")

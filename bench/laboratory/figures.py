@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as SVG inside a page. matplotlib draws them in marker colours, which are then replaced by variables
-of the page, so that one drawing serves light and dark pages."""
+"""Figures as SVG inside a page. matplotlib draws them in marker colours. These are then replaced by variables of the page, so that one
+drawing serves light and dark pages."""
 import io
 import re
 
@@ -12,7 +12,7 @@ from matplotlib import ticker  # noqa: E402
 
 from .values import shown, size  # noqa: E402
 
-# Nobody sees these colours: each becomes var(--name). matplotlib uses none of them by itself.
+# Nobody sees these colours: each becomes var(--name). matplotlib itself uses none of them.
 INK, GRID, PAPER = "#0a0b0c", "#0a0b0d", "#0a0b0e"
 SERIES = [f"#1a2b{number:02x}" for number in range(1, 13)]
 VARIABLES = {INK: "ink", GRID: "grid", PAPER: "paper",
@@ -74,7 +74,7 @@ def _bars(axes, panel):
     present = {category: [number for number, series in enumerate(drawn) if category in (x for x, _ in _points(series))]
                for category in categories}
     width = 0.6 if panel.stacked else 0.8 / max(map(len, present.values()), default=1)
-    height = dict.fromkeys(categories, 0.0)  # of the bars that are stacked already
+    height = dict.fromkeys(categories, 0.0)  # of the bars stacked so far
     for number, series in enumerate(drawn):
         points = _points(series)
         beside = [0 if panel.stacked else present[x].index(number) - (len(present[x]) - 1) / 2 for x, _ in points]
@@ -104,13 +104,13 @@ def _number(value, _):
 
 
 def draw(panels, prefix):
-    """An SVG for each panel, so that a phone can show each as wide as its screen."""
+    """One SVG per panel, so that a phone can show each as wide as its screen."""
     return "".join(_draw(panel, f"{prefix}-{number}") for number, panel in enumerate(panels))
 
 
 def _draw(panel, prefix):
     labels = sorted(len(series.label) for series in panel.series if _points(series))
-    columns = 2 if sum(labels[-2:]) <= 56 else 1  # two labels beside each other if there is room
+    columns = 2 if sum(labels[-2:]) <= 56 else 1  # two labels side by side if there is room
     rows = -(-len(labels) // columns)
     figure, axes = plt.subplots(figsize=(5.2, 3.1 + 0.2 * rows), layout="constrained")
     (_bars if panel.kind == "bars" else _lines)(axes, panel)
@@ -139,12 +139,12 @@ def _draw(panel, prefix):
 def _for_a_page(svg, prefix):
     svg = svg[svg.index("<svg"):]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # An id must be unique in the page, and matplotlib uses the same ones in each drawing.
+    # An id must be unique in the page, but matplotlib reuses its ids in each drawing.
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\1{prefix}-", svg)
     for colour, name in VARIABLES.items():
         svg = svg.replace(colour, f"var(--{name})")
-    # Without these the drawing is as wide as the page allows. viewBox keeps the size that it was drawn for.
+    # Without these, the drawing is as wide as the page allows. viewBox keeps the size for which it was drawn.
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
     return re.sub(r"font: ([^;\"]*?)'[^;\"]*sans-serif", r"font: \1sans-serif", svg)

@@ -11,8 +11,8 @@ from . import energy, programs
 from .experiment import Failed, Unavailable
 from .results import VERSION, ResultFile
 
-# `--quick` has to end within three minutes, report included, even if something is slower than expected. An
-# experiment that would end later than this is not begun.
+# `--quick` must end within three minutes, including the report, even if something is slower than expected. An experiment that would end
+# later than this is not begun.
 QUICK_SECONDS = 155
 
 
@@ -26,7 +26,7 @@ def duration(seconds):
 
 
 class Lab:
-    """What measure() of an experiment is called with: the effort, the machine, and where measurements go."""
+    """The argument of an experiment's measure(): the effort, the machine, and where measurements go."""
 
     def __init__(self, quick, cores, progress):
         self.quick = quick
@@ -75,8 +75,8 @@ def median(numbers):
 
 
 def processor_seconds():
-    """(all programs', ours): processor time since the machine started, and since we did. Time that the host
-    of a virtual machine takes away counts as that of other programs."""
+    """(all programs', ours): processor time since the machine started, and since we did. Time that a virtual machine's host takes away
+    counts as other programs'."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _idle, _iowait, *interrupts = map(int, file.readline().split()[1:9])
     all_seconds = (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
@@ -85,8 +85,8 @@ def processor_seconds():
 
 
 class Progress:
-    """Says on standard error which experiment runs, what it is doing, and how much time is left. The estimate
-    is corrected by what the experiments so far took, compared with what was expected of them."""
+    """Says on standard error which experiment runs, what it is doing, and how much time is left. The estimate is corrected by how long the
+    earlier experiments took, compared with what was expected."""
 
     def __init__(self, experiments, effort):
         self._effort = effort
@@ -127,7 +127,7 @@ def new_document(effort):
 
 
 def measure(experiment, lab, document):
-    """Measures one experiment and returns its entry, also if it failed or was not available."""
+    """Measures one experiment and returns its entry, even if it failed or was not available."""
     begun, processors = time.monotonic(), processor_seconds()
     entry = {"outcome": "measured", "date": now(), "seconds": 0.0, "measurements": [], "left_out": []}
     if "commit" in document["machine"]:
@@ -159,8 +159,8 @@ def measure(experiment, lab, document):
 
 
 def run(experiments, file: ResultFile, limit_seconds=None, again=False):
-    """Measures the experiments that the file lacks, or with `again` all of them. An old entry stays until a
-    new one replaces it. Returns the names of the experiments that failed."""
+    """Measures the experiments that the file lacks, or all of them with `again`. An old entry stays until a new one replaces it. Returns
+    the names of the experiments that failed."""
     document = file.document
     waiting = [e for e in experiments if again or document["experiments"].get(e.name, {}).get("outcome")
                not in ("measured", "derived", "unavailable")]

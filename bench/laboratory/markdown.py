@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same as the page, in Markdown, without figures."""
+"""The report in Markdown, without figures."""
 from . import published
 from .presentation import BUSY, MISSING, OUTCOMES, gpu, others, presentation, title_of
 from .values import Value, shown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place that knows how ranks are started: mpirun and `paes-mpi-bench`."""
+"""Starts ranks. Only this module knows mpirun and `paes-mpi-bench`."""
 import os
 import shutil
 
@@ -22,7 +22,7 @@ def program():
 def bench(ranks, kind, *arguments):
     """The rows of `mpirun -n RANKS paes-mpi-bench KIND ...`."""
     path, launcher = program()
-    # By default Open MPI refuses to run as root, and to run more ranks than there are cores.
+    # By default, Open MPI refuses to run as root, and to run more ranks than there are cores.
     environment = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
                    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     if os.geteuid() == 0:

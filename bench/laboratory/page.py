@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes one HTML page of one or several result files. The page needs nothing else: no script, no network."""
+"""Makes one HTML page of one or several result files. The page needs nothing else, neither script nor network."""
 from html import escape
 
 from . import published

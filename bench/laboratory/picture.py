@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture of bars as plain SVG, for documents. It brings its own paper, and follows the reader's choice of a
-light or dark screen."""
+"""A picture of bars as plain SVG, for documents. It has its own background, and follows the reader's choice of a light or dark screen."""
 from xml.sax.saxutils import escape
 
 from .values import shown
 
-WIDTH, LABELS, VALUES = 720, 96, 72  # of the picture, of the names before the bars, of the numbers behind them
+WIDTH, LABELS, VALUES = 720, 96, 72  # of the picture, of the names before the bars, of the numbers after them
 BAR, STEP, GROUP, HEAD, FOOT, MARGIN = 14, 19, 30, 62, 14, 16
 STYLE = """
   .paper { fill: #ffffff; stroke: #d0d7de; }

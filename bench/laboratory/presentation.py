@@ -8,15 +8,15 @@ OUTCOMES = {"holds": "holds here", "in part": "holds here in part", "does not ho
             "disturbed": "not judged, for others used the processors"}
 JUDGED = ("holds", "in part", "does not hold")
 MISSING = "\u2014"
-# The share of the processors that other programs used meanwhile. Above BUSY the report mentions it; above
-# DISTURBED no finding is judged by the figures.
+# The share of the processors that other programs used meanwhile. Above BUSY, the report mentions it; above DISTURBED, it judges no finding
+# by the figures.
 BUSY = 0.05
 DISTURBED = 0.15
 
 
 def presentation(experiment, document, asked=None):
-    """(Shown, entry) of one experiment in one file; Shown is None if there is nothing to show. The set
-    `asked` gets (name of the experiment, index, member) of each measurement that the experiment asks for."""
+    """(Shown, entry) of one experiment in one file; Shown is None if there is nothing to show. Each measurement that the experiment uses is
+    added to the set `asked` as (name of the experiment, index, member)."""
     entry = document["experiments"].get(experiment.name)
     if entry is None:
         entry = {"outcome": "unavailable", "reason": "it was not run", "measurements": [], "left_out": []}
@@ -35,7 +35,7 @@ def presentation(experiment, document, asked=None):
 
 
 def others(experiment, document):
-    """The share of the processors that other programs used meanwhile, in per cent; None if it is unknown."""
+    """The percentage of the processors that other programs used meanwhile; None if it is unknown."""
     name = experiment.name
     if document["experiments"].get(name, {}).get("outcome") == "derived":
         name = experiment.uses

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the programs that measure: paes-bench, paes-mpi-bench, bench_aes_ci. Each prints a document that has
-a schema, by which it is validated."""
+"""Runs the programs that measure: paes-bench, paes-mpi-bench, bench_aes_ci. Each prints a document, which is validated by its schema."""
 import json
 import os
 import subprocess
@@ -14,9 +13,9 @@ BIN = Path(os.environ.get("PAES_BIN", ROOT / "build" / "release" / "bin"))
 
 
 def run(command, seconds=900, environment=None, codes=(0,)):
-    """Runs a command and returns its standard output. Throws Failed with the last line of its standard error
-    if its exit code is none of `codes`, and TimedOut after so many seconds."""
-    # The experiment decides about threads, so the caller's OMP_ variables must not.
+    """Runs a command and returns its standard output. Throws Failed with the last line of its standard error if its exit code is not in
+    `codes`, and TimedOut if it takes too long."""
+    # The experiment chooses the threads, so the caller's OMP_ variables must not.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
     try:
         done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,

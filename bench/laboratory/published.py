@@ -15,7 +15,7 @@ def document():
 
 
 def look_up(path):
-    """What the file has at a path such as 'studies/pousa/time_s/cuda/0'."""
+    """What the file has at a path, such as 'studies/pousa/time_s/cuda/0'."""
     here = document()
     for step in path.split("/"):
         here = here[int(step)] if isinstance(here, list) else here[step]
@@ -29,7 +29,7 @@ def value(path):
 
 
 def values(path):
-    """A list of Values. Where the study has no number, None."""
+    """A list of Values, with None where the study has no number."""
     numbers = look_up(f"studies/{path}")
     return [None if number is None else value(f"{path}/{i}") for i, number in enumerate(numbers)]
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result files of the lab. A run writes its file after each experiment, so that it keeps what it has if it is
-interrupted. Each write replaces the whole file at once. Nobody reads half a file, therefore, unless a copy of
-it was cut short."""
+"""Result files of the lab. A run writes its file after each experiment, so that an interrupted run keeps what it has. Each write replaces
+the whole file at once, so nobody reads half a file, unless a copy of it was cut short."""
 import json
 import os
 from pathlib import Path
@@ -19,8 +18,7 @@ class ResultError(Exception):
 
 
 def load(path):
-    """The document of a result file of the lab, distilled or not, or of `./dev gpu` in the lab's form. Throws
-    ResultError."""
+    """The document of a result file of the lab (distilled or not), or of `./dev gpu`, in the lab's form. Throws ResultError."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -47,7 +45,7 @@ def load(path):
 
 
 def of_gpu(document, path):
-    """A result of `./dev gpu` as a document like the lab's. Throws ResultError."""
+    """A result of `./dev gpu` in the form of the lab's. Throws ResultError."""
     wrong = schemas.first_violation(document, GPU_SCHEMA)
     if wrong is not None:
         raise ResultError(f"{path}: is no valid result: {wrong}")
@@ -65,7 +63,7 @@ class ResultFile:
         self.document = document
 
     def save(self):
-        """Replaces the file by one with all that was measured so far."""
+        """Replaces the file by one with everything measured so far."""
         wrong = schemas.first_violation(self.document, SCHEMA)
         if wrong is not None:
             raise ResultError(f"{self.path}: would be no valid result: {wrong}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validates documents against the schemas of bench/schema and docs/schema, which name each other by file."""
+"""Validates documents by the schemas of bench/schema and docs/schema, which refer to each other by file name."""
 import functools
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def _validator(name):
 
 
 def first_violation(document, name):
-    """One line that says where the document is wrong and how, or None if it is valid."""
+    """One line that says where and how the document is wrong, or None if it is valid."""
     error = jsonschema.exceptions.best_match(_validator(name).iter_errors(document))
     if error is None:
         return None

@@ -15,7 +15,7 @@ MEMORY = Path("/dev/shm")
 
 
 def room():
-    """The number of bytes that files in memory may still take."""
+    """How many bytes files in memory may still take."""
     return shutil.disk_usage(folder()).free
 
 

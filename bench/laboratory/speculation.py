@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts, over runs of `paes-bench speculate`, for how many combinations of clients, workers and delays
-keystream that is computed ahead makes requests slower. Runs with --window 0 compare direct computing with
-itself, so that their count is what chance alone makes."""
+"""Counts, over runs of `paes-bench speculate`, for how many combinations of clients, workers and delays keystream computed in advance makes
+requests slower. Runs with --window 0 compare direct computing with itself; their count is due to chance alone."""
 from .values import size
 
 CIPHER = "aes-256-ctr"
@@ -20,8 +19,8 @@ def has_less_throughput(row):
 
 
 def runs(documents):
-    """The runs by (whether direct computing was compared with itself, bytes of a round). A run has one row
-    for each combination, possibly from several documents; a second one belongs to the next run."""
+    """The runs by (whether direct computing was compared with itself, bytes of a round). A run has one row for each combination, possibly
+    from several documents; a second row for a combination belongs to the next run."""
     found = {}
     for row in (row for document in documents for row in document["results"]):
         if row["cipher"] != CIPHER or row["delay_us"] > MOST_DELAY_US:

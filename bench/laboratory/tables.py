@@ -45,7 +45,7 @@ def _as_table(rows):
     paths = dict.fromkeys(path for row in flat for path in row)
     same = {path: first[path] for path in paths
             if path in first and all(path in row and row[path] == first[path] for row in flat)}
-    # The order of unpack(): a table that is unpacked and packed again must be the same.
+    # The order of unpack(): unpacking and packing a table again must not change it.
     paths = _flat(_deep({path: path for group in (paths.keys() - same.keys(), same) for path in paths if path in group}))
     columns = [path for path in paths if path not in same]
     return {"columns": columns, "same": {path: same[path] for path in paths if path in same},
@@ -53,8 +53,7 @@ def _as_table(rows):
 
 
 def pack(document):
-    """The document with each list of several rows as a table. A list stays a list if its rows contain tables
-    or nulls."""
+    """The document with each list of several rows as a table. Lists whose rows contain tables or nulls stay lists."""
     if isinstance(document, dict):
         return {name: pack(value) for name, value in document.items()}
     if not isinstance(document, list):
@@ -74,7 +73,7 @@ def _parts(row):
 
 
 def unpack(document):
-    """The document with its tables as lists of rows. A document without tables stays as it is."""
+    """The document with its tables as lists of rows. A document without tables does not change."""
     if _is_table(document):
         columns, same = document["columns"], document["same"]
         return [_deep({path: value for path, value in zip(columns, row) if value is not None} | same)
@@ -90,7 +89,7 @@ def load(path):
 
 
 def dump(document):
-    """JSON with a line for each row of a table, so that people can read the file and its differences."""
+    """JSON with one line for each row of a table, so that people can read the file and its differences."""
     return _lines(document, "") + "\n"
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that know where they come from. A Value names one or more places in a result file or in
-bench/published.json, and how it was made of the numbers there. So every number of a page can be checked."""
+"""Numbers that know where they come from. A Value names its places in a result file or in bench/published.json, and how it was computed
+from the numbers there. So every number of a page can be checked."""
 import math
 from dataclasses import dataclass
 
-# How a Value is made of the numbers at its sources. The test has a table of its own, to compare with.
+# How a Value is computed from the numbers at its sources. The test compares this with a table of its own.
 DERIVATIONS = {
     "itself": lambda x: x,
     "inverse": lambda x: 1 / x,
@@ -35,14 +35,14 @@ class Value:
 
 
 def derive(how, *values):
-    """A Value made of other Values, none of which is derived itself."""
+    """A Value computed from other Values, none of which is derived itself."""
     assert all(value.how == "itself" for value in values), "one step from the sources"
     number = DERIVATIONS[how](*(value.number for value in values))
     return Value(number, tuple(source for value in values for source in value.sources), how)
 
 
 def given(number):
-    """The Value of a factor that the experiment chose: a size, a number of threads."""
+    """The Value of a factor that the experiment chose, such as a size or a number of threads."""
     return Value(number, (f"given:{number}",))
 
 
@@ -70,7 +70,7 @@ def shown(number, digits=3):
 
 
 def size(count):
-    """A size as people write it: in a binary unit if that divides it, otherwise in a decimal one."""
+    """A size in the form that people write: in a binary unit if it is a multiple of one, otherwise in a decimal unit."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if count >= unit and count % unit == 0:
             return f"{count // unit} {name}"

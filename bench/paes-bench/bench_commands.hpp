@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measurements of paes-bench, as bench_commands.def lists them. Each prints its results, and
-// fails when an output is wrong.
+// The measurements of paes-bench, listed in bench_commands.def. Each prints its results, and fails
+// if an output is wrong.
 #pragma once
 
 #include "cli/command.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every measurement says besides its figures: the machine it ran on, and figures as bars.
+// What every measurement reports besides its figures: the machine. Also shows figures as bars.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace paes::cli {
 
-// The processors that this process may run on, as the executors count them.
+// How many processors this process may run on, as the executors count them.
 [[nodiscard]] unsigned usable_cores();
 
 // {cpu, cores, features, memory_bytes, os, compiler, flags, libcrypto, paes, commit, date}.
@@ -20,7 +20,7 @@ namespace paes::cli {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const Ratio& ratio);
 
-// `value` of `full` as a bar of eighths of a character.
+// `value` as a bar in eighths of a character; a bar of `full` fills `width`.
 [[nodiscard]] std::string bar(double value, double full, std::size_t width);
 
 // "16 KiB", "1 MiB", "1000 B": binary units where they fit exactly.

@@ -5,6 +5,6 @@
 namespace paes::cli {
 
 extern const char* const build_flags;   // "Release: -O3 -DNDEBUG"
-extern const char* const build_commit;  // "0123456789ab", "-dirty" behind it; empty when not known
+extern const char* const build_commit;  // "0123456789ab", perhaps with "-dirty"; empty if unknown
 
 }  // namespace paes::cli

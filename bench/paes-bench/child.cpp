@@ -69,8 +69,9 @@ pid_t start(const Child& program, int input, int output, int messages) {
   return child;
 }
 
-// Waits, adds up the costs, gives back the status. A signal that interrupts the wait has reached
-// the children too when it came from the terminal; otherwise it is passed on to this one.
+// Waits for the child, adds its cost, and returns its status. If a signal interrupts the wait, it
+// may have come from the terminal and have reached the children, too; otherwise it is passed on to
+// this child.
 int wait_for(pid_t child, ChildCost& cost) {
   int status = 0;
   struct rusage usage = {};
@@ -90,7 +91,7 @@ int wait_for(pid_t child, ChildCost& cost) {
   return status;
 }
 
-// The children of a pipe; none outlives it.
+// The children of a pipe. None of them outlives it.
 struct Children {
   std::vector<pid_t> running;
   Children() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs other programs the way a shell would, alone or in a pipe, and says what they cost. No shell
-// takes part, so that nothing needs quoting and the failure of any program in a pipe is seen.
+// Runs other programs alone or in a pipe, like a shell, and says what they cost. No shell takes
+// part, so nothing needs quoting, and the failure of any program in a pipe is noticed.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace paes::cli {
 
-// One program. The descriptors are of /dev/null unless a path is given; in a pipe, the first one's
-// input and the last one's output.
+// One program. Its input and output are /dev/null unless a path is given; a pipe uses only its
+// first program's input and its last one's output.
 struct Child {
   std::vector<std::string> arguments;  // the first is looked up in PATH
   std::string input = {};
@@ -19,16 +19,16 @@ struct Child {
 };
 
 struct ChildCost {
-  double seconds = 0;             // from before the first starts until the last has ended
-  double cpu_seconds = 0;         // user and system, all programs together
-  std::uint64_t peak_memory = 0;  // resident, of the largest
+  double seconds = 0;             // from before the first one starts until the last one has ended
+  double cpu_seconds = 0;         // user and system, of all programs together
+  std::uint64_t peak_memory = 0;  // resident memory of the largest
 };
 
-// Throws Error(failure) with what the program printed when one fails; standard error of all of them
-// is collected in the file `messages`.
+// Throws Error(failure) with the program's own message if one fails. The file `messages` collects
+// the standard error of all.
 [[nodiscard]] ChildCost run_children(std::span<const Child> pipe, const std::string& messages);
 
-// Whether PATH has it.
+// Whether the program is in PATH.
 [[nodiscard]] bool is_installed(const std::string& program);
 
 }  // namespace paes::cli

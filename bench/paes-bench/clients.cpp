@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A call that schedules comes once in so many requests.
+// One request in this many makes a call that schedules.
 constexpr std::uint64_t requests_per_schedule = 16;
 
 double seconds_of(clockid_t clock) {
@@ -104,7 +104,7 @@ class Client {
     return std::chrono::duration<float, std::nano>(Clock::now() - start).count();
   }
 
-  // Of 3DES a key encrypts no more than 8 MiB; then another one takes its place.
+  // A 3DES key encrypts at most 8 MiB; then another one replaces it.
   void begin_context() {
     add_use();
     key_ = SecretBytes(name_.key_bytes);
@@ -166,7 +166,7 @@ class Client {
   }
 
   void check_output() {
-    // The request alone, as one message whose counter, or nonce, is where it begins.
+    // The request alone, as one message whose counter or nonce is that of its beginning.
     std::vector<std::uint8_t> start = counter_;
     const std::size_t fixed = name_.is_gcm() ? gcm::standard_iv_bytes - sizeof message() : 0;
     std::uint64_t carry = name_.is_gcm() ? message() : offset_ / start.size();
@@ -196,7 +196,7 @@ class Client {
   std::vector<std::uint8_t> text_;
   std::vector<std::uint8_t> out_;
   std::uint8_t tag_[block_bytes] = {};
-  std::unique_ptr<KeystreamContext> context_;  // one of the two, as the cipher's mode says
+  std::unique_ptr<KeystreamContext> context_;  // one of the two, depending on the cipher's mode
   std::unique_ptr<SealedContext> sealed_;
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t offset_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clients of `paes-bench speculate`: threads that encrypt one request after the other, with a
-// delay between that stands in for a fast disk, and take the time of each call.
+// The clients of `paes-bench speculate`: threads that encrypt one request after the other and time
+// each call. A delay between requests stands in for a fast disk.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ClientTask {
   unsigned window_chunks;  // 0: without speculation
   unsigned delay_us;
   std::size_t request_bytes;
-  std::uint64_t requests;  // of each client
+  std::uint64_t requests;  // per client
   std::shared_ptr<Device> device = nullptr;
 };
 
@@ -30,15 +30,15 @@ struct Latency {
 
 struct ClientRun {
   double seconds;      // from the first request to the last client's end
-  double cpu_seconds;  // of all threads, without what clients spent waiting for the delay's end
+  double cpu_seconds;  // of all threads, without the clients' waits for the end of a delay
   Latency schedule;    // of prefetch
   Latency encrypt;
   KeystreamUse use;
-  std::uint64_t device_chunks;  // of keystream
+  std::uint64_t device_chunks;  // keystream from the device
 };
 
-// Each client has a key and a context of its own, and encrypts in order. With a delay it calls
-// idle() and waits for what is left. Throws Error(failure) when an output is wrong.
+// Each client has its own key and context, and encrypts in order. With a delay, it calls idle() and
+// waits for the rest of the delay. Throws Error(failure) if an output is wrong.
 [[nodiscard]] ClientRun run_clients(const ClientTask& task);
 
 }  // namespace paes::cli

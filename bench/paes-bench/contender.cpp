@@ -13,7 +13,7 @@ namespace paes::cli {
 
 namespace {
 
-// Of a shared message, a thread takes so much at a time: it stays in the core's own cache.
+// A thread takes this much of a shared message at a time, so that it stays in the core's own cache.
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 Direction raw_direction(BenchDirection direction) noexcept {
@@ -66,7 +66,7 @@ void fill(Lane& lane, const BenchTask& task, Bytes key) {
   random_bytes(lane.iv);
   random_bytes({lane.ivs.data()->bytes, lane.ivs.size() * sizeof(Block)});
   if (task.cipher->is_gcm()) {
-    return;  // sealing changes the IV, so before_check does it
+    return;  // sealing changes the IV, so before_check does this
   }
   for (std::size_t i = 0; i < lane.ivs.size(); ++i) {
     encrypt_raw(*task.cipher, key, {lane.ivs[i].bytes, task.cipher->iv_bytes()},
@@ -100,7 +100,7 @@ void Contender::run(Lane& lane, const Executor& executor) const {
   } else {
     run_raw(std::get<RawKey>(key_), lane, executor);
   }
-  // The compiler must believe that somebody looks at every output.
+  // Makes the compiler believe that somebody looks at every output.
   asm volatile("" : : "r"(lane.out.view().data()) : "memory");
 }
 
@@ -121,7 +121,7 @@ void Contender::run_gcm(const GcmKey& key, Lane& lane) const {
   }
 }
 
-// As the program does with one message; only parts of messages go to a device.
+// In parts, as the program handles one message: a device only takes parts of messages.
 void Contender::run_gcm_on_device(const GcmKey& key, Lane& lane) const {
   if (task_.direction == BenchDirection::encrypt) {
     store_le(lane.iv, load_le<std::uint64_t>(lane.iv) + 1);
@@ -175,7 +175,7 @@ const char* Contender::check(Lane& lane) const {
   constexpr const char* differs = "differs from libcrypto";
   const MutableBytes out = lane.out.view();
   if (!task_.cipher->is_gcm()) {
-    // `copy` gives its input back.
+    // `copy` returns its input.
     const bool is_encrypted =
         (task_.direction == BenchDirection::encrypt) != (std::string_view(kernel_.name) == "copy");
     const PageBuffer& wanted = is_encrypted ? lane.cipher : lane.plain;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel or a device bound to a key in one cipher, mode and direction, as `paes-bench kernel`
-// runs and checks it: single messages, batches of independent messages where a direction chains its
-// blocks, or one message that all threads share.
+// A kernel or a device bound to a key in one cipher, mode and direction. `paes-bench kernel` runs
+// and checks it with single messages, with batches of independent messages (if the direction chains
+// its blocks), or with one message that all threads share.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,21 @@ struct BenchTask {
   const CipherName* cipher;
   BenchDirection direction;
   std::size_t message_bytes;
-  bool is_shared = false;  // all threads work on one message together; raw modes that allow it
+  bool is_shared = false;  // all threads work on one message together, in raw modes that allow it
 };
 
-// Whether blocks of a message can only follow each other: such a direction is measured on batches.
+// Whether the blocks of a message must follow each other; such a direction is measured on batches.
 [[nodiscard]] bool is_chained(const CipherName& cipher, BenchDirection direction) noexcept;
-// Whether the kernel can do it at all.
+// Whether the kernel has this cipher and direction.
 [[nodiscard]] bool can_do(const Kernel& kernel, const CipherName& cipher,
                           BenchDirection direction) noexcept;
-// Whether a device could: what is parallel, for a message in XTS is one data unit here.
+// Whether a device could do it: only parallel directions, and not XTS, where a message is one data
+// unit here.
 [[nodiscard]] bool device_can_do(const CipherName& cipher, BenchDirection direction) noexcept;
-// Independent messages that the kernel is given at once: as many as it has lanes, or one.
+// How many independent messages the kernel gets at once: as many as it has lanes, or one.
 [[nodiscard]] std::size_t messages_at_once(const Kernel& kernel, const BenchTask& task) noexcept;
 
-// Memory that starts on a page, so that no kernel is favoured by where the allocator put it.
+// Memory that starts on a page, so that the allocator's choice of place favours no kernel.
 class PageBuffer {
  public:
   static constexpr std::size_t page_bytes = 4096;
@@ -48,7 +49,7 @@ class PageBuffer {
             ::operator new (whole_pages(bytes), std::align_val_t{page_bytes}))),
         bytes_(bytes) {}
   [[nodiscard]] MutableBytes view() const noexcept { return {memory_.get(), bytes_}; }
-  // What a device pins: nothing else lies in these.
+  // What a device pins. Nothing else lies in these pages.
   [[nodiscard]] MutableBytes pages() const noexcept { return {memory_.get(), whole_pages(bytes_)}; }
 
  private:
@@ -64,7 +65,7 @@ class PageBuffer {
   std::size_t bytes_;
 };
 
-// What one thread works on. Padded on purpose: two threads share no cache line.
+// What one thread works on. Padded on purpose, so that no two threads share a cache line.
 struct alignas(128) Lane {  // NOLINT(clang-analyzer-optin.performance.Padding)
   Lane(std::size_t bytes, std::size_t messages)
       : message_bytes(bytes),
@@ -84,22 +85,22 @@ struct alignas(128) Lane {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::size_t message_bytes;
   std::size_t stride_bytes;
   PageBuffer plain;
-  PageBuffer cipher;  // what the kernel must make of `plain`, or be given back
+  PageBuffer cipher;  // the kernel's expected output, or its input for decryption
   PageBuffer out;
-  std::vector<Block> ivs;  // one a message; raw modes
+  std::vector<Block> ivs;  // one per message, in raw modes
   std::uint8_t iv[gcm::standard_iv_bytes] = {};
   Tag tag = {};
   bool authentic = true;
   double cpu_seconds = 0;  // of the last turn
 };
 
-// Fresh text and IVs; for raw modes also what libcrypto makes of them.
+// Fills in fresh text and IVs, and for raw modes libcrypto's ciphertext.
 void fill(Lane& lane, const BenchTask& task, Bytes key);
 
 class Contender {
  public:
-  // `key` and device outlive this. Throws Error(usage) where the kernel cannot do it,
-  // Error(failure) where the device has no room for the key.
+  // `key` and `device` must outlive this. Throws Error(usage) if the kernel cannot do the task, and
+  // Error(failure) if the device has no room for the key.
   Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Device* device = nullptr);
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return kernel_; }
@@ -109,11 +110,11 @@ class Contender {
   }
   [[nodiscard]] std::size_t messages() const noexcept { return messages_; }
 
-  // The lane's message or batch, once. The executor's threads share it if the task says so.
+  // Runs the lane's message or batch once. The executor's threads share it if the task says so.
   void run(Lane& lane, const Executor& executor) const;
 
-  // Around one run that is checked before anything is timed: `check` returns what is wrong, or
-  // null. Outputs are compared with libcrypto's.
+  // Called before and after one run, before anything is timed. `check` compares the output with
+  // libcrypto's, and returns what is wrong, or null.
   void before_check(Lane& lane) const;
   [[nodiscard]] const char* check(Lane& lane) const;
 

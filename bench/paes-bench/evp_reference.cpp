@@ -25,7 +25,7 @@ void require(bool done) {
   }
 }
 
-// `name` is libcrypto's: "AES-128-CTR". No padding.
+// `name` is libcrypto's, such as "AES-128-CTR". No padding.
 CipherContext start(const std::string& name, Bytes key, const std::uint8_t* iv) {
   const FetchedCipher cipher(EVP_CIPHER_fetch(nullptr, name.c_str(), nullptr), EVP_CIPHER_free);
   CipherContext context(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
@@ -39,7 +39,7 @@ std::string aes_name(std::size_t key_bytes, const char* mode) {
   return "AES-" + std::to_string(key_bytes * 8) + "-" + mode;
 }
 
-// EVP counts in int: long messages go in parts.
+// EVP counts in int, so long messages go in parts.
 void update(EVP_CIPHER_CTX* context, Bytes in, MutableBytes out) {
   constexpr std::size_t part_bytes = std::size_t{1} << 30;
   for (std::size_t at = 0; at < in.size(); at += part_bytes) {
@@ -53,7 +53,7 @@ void update(EVP_CIPHER_CTX* context, Bytes in, MutableBytes out) {
 void encrypt_ctr(Bytes key, Bytes iv, Bytes in, MutableBytes out) {
   CounterBlock counter = {};
   std::copy(iv.begin(), iv.end(), counter.bytes);
-  counter.bytes[15] = 2;  // GCM's first block of text; EVP's carry beyond 32 bits is out of reach
+  counter.bytes[15] = 2;  // GCM's first block of text; no message reaches EVP's carry
   update(start(aes_name(key.size(), "CTR"), key, counter.bytes).get(), in, out);
 }
 
@@ -66,7 +66,7 @@ void encrypt_gcm(Bytes key, Bytes iv, Bytes in, MutableBytes out, Tag& tag) {
           1);
 }
 
-// libcrypto has no counter mode for 3DES: counters through ECB, all 64 bits of them.
+// libcrypto has no counter mode for 3DES, so counters of 64 bits go through ECB.
 void encrypt_des_ctr(Bytes key, Bytes iv, Bytes in, MutableBytes out) {
   const CipherContext context = start("DES-EDE3-ECB", key, nullptr);
   std::vector<std::uint8_t> counters(std::size_t{1} << 16);
@@ -90,9 +90,9 @@ void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, Mutabl
     encrypt_des_ctr(key, iv, in, out);
     return;
   }
-  // Both keys of XTS are in `key`; its IV is the data unit's number.
+  // `key` holds both keys of XTS; its IV is the data unit's number.
   const std::size_t key_bytes = row_of(*cipher.mode).has_units ? key.size() / 2 : key.size();
-  const char* const mode = row_of(*cipher.mode).name;  // libcrypto takes small letters
+  const char* const mode = row_of(*cipher.mode).name;  // libcrypto accepts lower case
   const std::string name = is_aes ? aes_name(key_bytes, mode) : std::string("DES-EDE3-") + mode;
   update(start(name, key, iv.empty() ? nullptr : iv.data()).get(), in, out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kernel must produce, computed by libcrypto's EVP interface alone, so that the check
-// shares no code with what it checks.
+// The output that each kernel must produce, computed only by libcrypto's EVP interface, so that the
+// check shares no code with what it checks.
 #pragma once
 
 #include "cipher/block.hpp"
@@ -10,14 +10,13 @@
 
 namespace paes::cli {
 
-// Encrypts one message in a raw mode. `iv` is empty for ECB, and for XTS the number of the data
+// Encrypts one message in a raw mode. `iv` is empty for ECB; for XTS it is the number of the data
 // unit that the message is. Throws Error(failure).
 void encrypt_raw(const CipherName& cipher, Bytes key, Bytes iv, Bytes in, MutableBytes out);
 
-// GCM: encrypts `in` to `out` as `kernel` claims to: AES-GCM, except for the rows that exist to be
-// less (`copy`: the input; `vaes_loop`, `vaes_loop256`: CTR), whose tag stays zero. 96-bit IV, no
-// associated data.
-// Throws Error(failure).
+// Encrypts `in` to `out` in the way that `kernel` claims: AES-GCM with a 96-bit IV and no
+// associated data. The rows that exist to do less (`copy`: the input; `vaes_loop`, `vaes_loop256`:
+// CTR) leave the tag zero. Throws Error(failure).
 void encrypt_as_claimed(const Kernel& kernel, Bytes key, Bytes iv, Bytes in, MutableBytes out,
                         Tag& tag);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How measurements notice SIGINT and its like: before each turn and each part of a file.
+// How measurements notice SIGINT and similar signals: before each turn and each part of a file.
 #pragma once
 
 #include "cli/process.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-bench file`: what a user waits for. Whole programs, paes among them, take turns on the
-// same random file in the same folder.
+// `paes-bench file`: what a user waits for. Whole programs, including paes, take turns on the same
+// random file in the same folder.
 #include <fmt/core.h>
 #include <sys/resource.h>
 
@@ -26,11 +26,11 @@ using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 struct MeasureFileCommand {
-  std::uint64_t file_bytes = 0;  // 0: 2 GiB, or less where there is no room
+  std::uint64_t file_bytes = 0;  // 0: 2 GiB, or less if there is no room
   std::string folder;            // empty: memory (/dev/shm) if it has room, else TMPDIR or /tmp
-  std::optional<std::vector<std::string>> against;  // of age, openssl, gpg; unset: those installed
+  std::optional<std::vector<std::string>> against;  // age, openssl, gpg; unset: those installed
   unsigned runs = 5;
-  unsigned threads = 0;  // for paes; 0 is all
+  unsigned threads = 0;  // for paes; 0: all
   std::string device = "auto";
   bool json = false;
 };
@@ -40,12 +40,12 @@ constexpr std::uint64_t least_file_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t small_file_bytes = 1024;
 constexpr unsigned small_runs_factor = 5;  // start-up times are short and scatter
 
-// One program, or several in a pipe, that take turns with others.
+// One program, or several in a pipe, taking turns with others.
 struct Entry {
   std::string name;
   std::vector<Child> pipe;
   std::string output;              // removed before each run; empty: none
-  std::uint64_t output_bytes = 0;  // as in the run whose output was checked byte by byte
+  std::uint64_t output_bytes = 0;  // of the run whose output was checked byte by byte
   std::vector<ChildCost> costs = {};
 };
 
@@ -55,7 +55,7 @@ struct Contest {
   std::vector<Entry> entries;
 };
 
-// All contests over one file, whose encrypted copies are made and checked when it is set up.
+// All contests over one file. Setting it up makes and checks the file's encrypted copies.
 class FileContests {
  public:
   FileContests(const Tools& tools, const ScratchFolder& scratch, const std::string& name,
@@ -74,7 +74,7 @@ class FileContests {
   }
 
   ~FileContests() {
-    std::error_code ignored;  // the scratch folder takes what is left
+    std::error_code ignored;  // the scratch folder removes the rest
     (void)fs::remove(file_, ignored);
     for (const Tool& tool : tools_.ciphers()) {
       (void)fs::remove(encrypted(tool), ignored);
@@ -216,7 +216,7 @@ ordered_json to_json(const Row& row) {
           {"peak_memory_bytes", row.peak_memory_bytes}};
 }
 
-// Linux counts the memory of the process that starts a program as the program's.
+// On Linux, a program's memory includes that of the process that started it.
 std::string shown_memory(std::uint64_t peak_bytes) {
   struct rusage own = {};
   (void)getrusage(RUSAGE_SELF, &own);
@@ -247,7 +247,7 @@ std::string to_text(const std::vector<Row>& rows) {
   return text;
 }
 
-// The source, an encrypted copy by each program, one output, and a little air.
+// The source, an encrypted copy by each program, one output, and a little more.
 std::uint64_t needed_bytes(std::uint64_t file_bytes, std::size_t ciphers) {
   return file_bytes * (ciphers + 2) + file_bytes / 4 + least_file_bytes;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-bench kernel`: how fast the kernels turn messages that stay in the processor's caches, as
-// `openssl speed` measures it, side by side in one run.
+// `paes-bench kernel`: how fast the kernels transform messages that stay in the processor's caches
+// (the measurement of `openssl speed`), side by side in one run.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -30,14 +30,14 @@ using nlohmann::ordered_json;
 
 struct MeasureKernelCommand {
   std::vector<std::string> ciphers = {"aes-256-gcm"};
-  std::vector<std::string> kernels;  // empty: all that run here, libcrypto's first
+  std::vector<std::string> kernels;  // empty: all that run here, beginning with libcrypto's
   std::vector<std::string> directions = {"encrypt"};
   std::vector<std::uint64_t> message_bytes = {16384};
-  std::string device = "cpu";  // cuda: the device as well, behind the kernels
+  std::string device = "cpu";  // cuda: the device, too, after the kernels
   unsigned threads = 1;
   bool share = false;          // threads work on one message together
   std::string clock = "wall";  // or cpu
-  double seconds = 2;          // for each combination of cipher, direction and size
+  double seconds = 2;          // per combination of cipher, direction and size
   bool json = false;
 };
 
@@ -81,14 +81,15 @@ std::vector<const Kernel*> find_kernels(Cipher cipher, const std::vector<std::st
       found.push_back(kernel);
     }
   }
-  // Everybody knows libcrypto, so the ratios are to it.
+  // Ratios are to libcrypto, which everybody knows.
   std::stable_partition(found.begin(), found.end(), [](const Kernel* kernel) {
     return std::string_view(kernel->name) == "openssl";
   });
   return found;
 }
 
-// Named kernels must be able to do it; of all kernels, those that are not are left out.
+// Kernels that are named must have the cipher and direction; of all kernels, those that lack it are
+// left out.
 std::vector<const Kernel*> able_kernels(const CipherName& cipher, const NamedDirection& direction,
                                         const std::vector<std::string>& names) {
   std::vector<const Kernel*> able;
@@ -142,7 +143,7 @@ struct Combination {
   }
 };
 
-// Plaintext, ciphertext and output of every thread.
+// Memory for every thread's plaintext, ciphertext and output.
 void check_memory(const Combination& combination, unsigned threads) {
   std::size_t messages = 1;
   for (const Kernel* kernel : combination.kernels) {
@@ -188,7 +189,7 @@ ordered_json to_json(const Row& row) {
           {"ratio_to_first", to_json(row.ratio)}};
 }
 
-// How the messages are run, for people.
+// Says how the messages are run.
 std::string describe_way(const Combination& combination, unsigned threads) {
   const std::string each = fmt::format("messages of {}", exact_bytes(combination.message_bytes));
   if (combination.is_shared) {
@@ -239,7 +240,7 @@ std::vector<Row> measure(const Combination& combination, const Executor& executo
   return rows;
 }
 
-// Every cipher in every direction that it has, at every size.
+// Every cipher, in each of its directions, at every size.
 std::vector<Combination> combine(const MeasureKernelCommand& command, unsigned threads) {
   std::vector<Combination> combinations;
   for (const std::string& cipher_name : command.ciphers) {
@@ -281,7 +282,7 @@ std::unique_ptr<Device> open_device(const MeasureKernelCommand& command, const N
   return std::move(opened.device);
 }
 
-// What the device declined a kernel would compute, and the figure would be that kernel's.
+// A kernel would compute what the device declines, and the figure would be that kernel's.
 void check_device(const Device& device, const Combination& combination) {
   if (!device_can_do(combination.cipher, combination.direction.direction)) {
     throw Error(ErrorCode::usage,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-bench speculate`: how long clients of the keystream engine wait for their requests, beside
-// the same requests computed directly, in turns.
+// `paes-bench speculate`: how long clients of the keystream engine wait for their requests,
+// compared in turns with computing the same requests directly.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -34,13 +34,13 @@ struct MeasureSpeculateCommand {
   std::vector<unsigned> windows = {16};
   std::vector<unsigned> delays_us = {0, 20};
   std::uint64_t request_bytes = 4096;
-  std::uint64_t bytes = std::uint64_t{16} << 20;  // of each run, by all clients together
+  std::uint64_t bytes = std::uint64_t{16} << 20;  // per run, by all clients together
   unsigned rounds = 5;
   std::string device = "none";
   bool json = false;
 };
 
-// Medians of the rounds, one way of the two.
+// One of the two ways: medians of the rounds.
 struct Figures {
   double gb_per_s;
   double cpu_seconds;
@@ -55,7 +55,7 @@ struct Row {
   Figures speculative;
   KeystreamUse use;  // of all rounds
   std::uint64_t device_chunks;
-  Ratio throughput;  // speculative over direct, by round
+  Ratio throughput;  // speculative over direct, per round
   Ratio p50;         // direct over speculative: how many times shorter
 };
 
@@ -100,7 +100,7 @@ Row measure(const ClientTask& task, unsigned rounds) {
   Row row = {};
   for (unsigned round = 0; round < rounds; ++round) {
     stop_if_interrupted();
-    // Each way first in every other round: what runs second finds warmer caches.
+    // The ways change places in each round, because the second one finds warmer caches.
     if (round % 2 == 0) {
       direct.push_back(run_clients(direct_task));
     }
@@ -181,8 +181,8 @@ std::string to_text(const Row& row) {
       row.speculative.schedule.p50_ns, row.is_oversubscribed ? "  more threads than cores" : "");
 }
 
-// Names that users type become those of kernels, and what cannot be is refused before anything
-// runs.
+// Turns the names that users type into names of kernels, and refuses impossible ones before
+// anything runs.
 std::vector<std::string> kernel_names(const MeasureSpeculateCommand& command) {
   const CipherName& cipher = find_cipher_name(command.cipher);
   if (!cipher.is_gcm() && *cipher.mode != Mode::ctr) {
@@ -247,7 +247,7 @@ int run(const MeasureSpeculateCommand& command) {
   return exit_done;
 }
 
-// Numbers with commas between them.
+// Numbers separated by commas.
 void take_numbers(CLI::App& app, const char* name, std::vector<unsigned>& numbers, unsigned least,
                   unsigned most, const char* description) {
   app.add_option(name, numbers, description)

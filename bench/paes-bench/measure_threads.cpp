@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-bench threads`: one message in memory under every number of threads, schedule and size of
-// piece that is asked for, in turns; and parallelism inside a block beside it, which others have
-// tried.
+// `paes-bench threads`: one message in memory under every requested number of threads, schedule and
+// size of piece, in turns; and for comparison parallelism inside a block, which others have tried.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -45,7 +44,7 @@ struct MeasureThreadsCommand {
   bool json = false;
 };
 
-// A turn of a short message repeats it until it takes so long.
+// A turn repeats a short message until it takes this long.
 constexpr double least_turn_seconds = 0.01;
 
 struct NamedSplit {
@@ -75,11 +74,12 @@ Direction find_direction(const std::string& name) {
   return name == "encrypt" ? Direction::encrypt : Direction::decrypt;
 }
 
-// Short messages are many, one after the other: a processor that meets the same few blocks again
-// and again learns their branches and table look-ups by heart, and no file is like that.
+// There are many short messages, used one after the other: a processor that meets the same few
+// blocks again and again learns their branches and table look-ups by heart, and no file is like
+// that.
 constexpr std::size_t least_text_bytes = std::size_t{1} << 20;
 
-// The messages, and what every contestant must make of them.
+// The messages, and the output that every contestant must produce.
 struct Text {
   const CipherName* cipher;
   Direction direction;
@@ -140,7 +140,8 @@ class Contestant {
     }
   }
 
-  // Checked runs, and how often a turn repeats them. A first run says little of a short message.
+  // Checks runs, and finds out how often a turn repeats them: a first run says little about a short
+  // message.
   void warm_up() {
     for (int again = 0; again < 3; ++again) {
       const double seconds = turn();
@@ -206,7 +207,8 @@ class Contestant {
     key_->crypt(text_.direction, position, in, out, *executor_, piece_bytes_);
   }
 
-  // The output is of this turn: what was there before is gone, and what is there now is right.
+  // Makes sure that the output is of this turn: what was there before is gone, and what is there
+  // now is right.
   double turn() {
     stop_if_interrupted();
     const MutableBytes out = text_.out.view();
@@ -276,7 +278,7 @@ void check_message(const CipherName& cipher, Direction direction, std::uint64_t 
   }
 }
 
-// Everything that is compared for one direction and size.
+// Everything compared for one direction and size.
 class Contest {
  public:
   Contest(const MeasureThreadsCommand& command, Direction direction, std::uint64_t bytes) {
@@ -309,7 +311,7 @@ class Contest {
   }
 
  private:
-  // One thread has no schedule: such doubles are left out.
+  // One thread has no schedule, so such duplicates are left out.
   void enter(const MeasureThreadsCommand& command, const Text& text) {
     for (const std::string& kernel_name : command.kernels) {
       const Kernel& kernel = find_kernel(*text.cipher, kernel_name);
@@ -331,7 +333,7 @@ class Contest {
   std::deque<Contestant> contestants_;
 };
 
-// Everything that is asked for, before anything is measured.
+// Checks everything requested before anything is measured.
 void check_request(const MeasureThreadsCommand& command) {
   for (const std::string& direction_name : command.directions) {
     const Direction direction = find_direction(direction_name);

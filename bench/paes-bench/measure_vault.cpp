@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-bench vault`: how long a block of a vault takes to be sealed: at once under a random IV, at
-// once under an IV that is a function of a number, with such an IV and keystream made ahead by a
-// thread that runs when the system is idle, and with both there for certain. All take turns. A
+// `paes-bench vault`: how long it takes to seal a block of a vault in four ways that take turns:
+// directly with a random IV; directly with an IV that is a function of a number; with such an IV
+// and keystream from a thread that runs when the system is idle; and with both certainly ready. A
 // delay between blocks stands in for the rest of a write.
 #include <fmt/core.h>
 
@@ -50,8 +50,8 @@ struct Latency {
   double p99_ns;
 };
 
-// One block after the other, as a file is written. Each is kept until the turn is over, and opened
-// then.
+// Writes one block after the other, like a file. Each is kept until the turn is over, and then
+// opened.
 class Writer {
  public:
   Writer(const Kernel& kernel, Bytes key, unsigned blocks)
@@ -63,7 +63,7 @@ class Writer {
     random_bytes(text_);
   }
 
-  // Null: nothing is made ahead.
+  // With null, nothing is made ahead.
   [[nodiscard]] Latency write(const volume::SealingAhead* ahead, bool is_filled,
                               unsigned delay_us) {
     const unsigned blocks = static_cast<unsigned>(sealed_.size() / stride_);
@@ -90,7 +90,7 @@ class Writer {
     return MutableBytes(sealed_).subspan(block * stride_, stride_);
   }
 
-  // As volume::SealedRun does with a request of one block.
+  // Seals a request of one block, like volume::SealedRun.
   void seal(const volume::SealingAhead* ahead, unsigned block) {
     const vault::BlockPlace place = {block, &file_id};
     if (ahead != nullptr && ahead->seal(place, text_, sealed(block))) {
@@ -131,7 +131,7 @@ struct Row {
   std::string kernel;
   unsigned ahead;
   unsigned delay_us;
-  std::vector<Way> ways;  // the first is what the others are compared with
+  std::vector<Way> ways;  // the others are compared with the first
   double hit_rate;
 };
 
@@ -154,7 +154,7 @@ Row measure(const Kernel& kernel, unsigned blocks_ahead, unsigned delay_us,
   for (unsigned round = 0; round < command.rounds; ++round) {
     for (std::size_t turn = 0; turn < row.ways.size(); ++turn) {
       stop_if_interrupted();
-      Way& way = row.ways[(round + turn) % row.ways.size()];  // each comes first as often
+      Way& way = row.ways[(round + turn) % row.ways.size()];  // each comes first equally often
       const Latency latency = writer.write(way.ahead, way.is_filled, delay_us);
       way.p50.push_back(latency.p50_ns);
       way.p99.push_back(latency.p99_ns);

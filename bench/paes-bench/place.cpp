@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-// What programs can still get without swapping, from /proc/meminfo.
+// How much memory programs can get without swapping, from /proc/meminfo.
 std::uint64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   std::string name;
@@ -120,7 +120,7 @@ void write_random_file(const std::string& path, std::uint64_t bytes) {
 
 void write_text_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
-  (void)chmod(path.c_str(), 0600);  // gpg and others warn otherwise
+  (void)chmod(path.c_str(), 0600);  // otherwise gpg and others would warn
   file << text;
   file.close();
   if (!file) {

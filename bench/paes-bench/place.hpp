@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where `paes-bench file` works: a folder of its own that goes with everything in it, and what is
-// known of the file system under it.
+// Where `paes-bench file` works: in a folder of its own, which is removed with its contents, and on
+// a file system of which a few facts are known.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct MeasuredPlace {
   std::uint64_t room_bytes;
 };
 
-// The folder named, or the best there is: memory before disk. Throws Error.
+// The named folder, or the best available: memory before disk. Throws Error.
 [[nodiscard]] MeasuredPlace find_place(const std::string& folder);
 
 // A new folder under `parent`, removed with its contents at the end.
@@ -34,7 +34,7 @@ class ScratchFolder {
 void write_random_file(const std::string& path, std::uint64_t bytes);
 void write_text_file(const std::string& path, const std::string& text);  // mode 0600
 [[nodiscard]] std::string first_line_of(const std::string& path);
-// Throws Error(failure) that blames `who`.
+// Throws Error(failure) that blames `who` if the files differ.
 void require_equal_files(const std::string& path, const std::string& expected,
                          const std::string& who);
 

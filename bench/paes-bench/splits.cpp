@@ -10,7 +10,7 @@ namespace paes::cli {
 
 namespace {
 
-// FIPS 197, section 5.1, with a thread for a byte of SubBytes and for a row of ShiftRows.
+// FIPS 197, section 5.1, with one thread per byte of SubBytes and per row of ShiftRows.
 void encrypt_inside(const RoundKeys& keys, Block& state, const Executor& executor) {
   const auto sub_bytes = [&] {
     executor.for_each(block_bytes, [&](std::size_t i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to cut AES-128-ECB encryption into parallel work, other than into pieces of the message:
-// what `paes-bench threads` compares with the program's own way. They compute each step of FIPS
-// 197, as the kernel `compute` does, and exist to be measured.
+// Ways to divide AES-128-ECB encryption into parallel work other than by pieces of the message;
+// `paes-bench threads` compares them with the program's own way. They compute each step of FIPS
+// 197, like the kernel `compute`, and exist only to be measured.
 #pragma once
 
 #include "core/bytes.hpp"
@@ -11,13 +11,13 @@ namespace paes::cli {
 
 enum class Split {
   pieces,  // the program's: pieces go to threads, a kernel computes each
-  blocks,  // runs of blocks go to threads, each block is computed by its thread alone
-  inside,  // block after block; SubBytes and ShiftRows of each are parallel regions of their own
-  nested,  // both: runs of blocks go to threads, and each opens those regions
+  blocks,  // threads get runs of blocks, and compute each block alone
+  inside,  // block after block; SubBytes and ShiftRows of each are separate parallel regions
+  nested,  // both: threads get runs of blocks, and each opens those regions
 };
 
-// `key` has 16 bytes, `in` whole blocks; `run_blocks` is how many blocks go to a thread at a time.
-// Not for `pieces`.
+// `key` has 16 bytes, `in` whole blocks. A thread gets `run_blocks` blocks at a time. Not for
+// `pieces`.
 void encrypt_split(Split split, Bytes key, Bytes in, MutableBytes out, const Executor& executor,
                    std::size_t run_blocks);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What repeated measurements say: medians, and ratios paired round by round, because two rows that
-// took turns within milliseconds met the same machine, which two medians need not have.
+// What repeated measurements tell: medians, and ratios paired round by round. Rows that took turns
+// within milliseconds met the same machine, which need not be true for two medians.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Ratio {
   double max;
 };
 
-// This row's rate over the first row's in each round, both having done the same work.
+// This row's rate divided by the first row's, in each round; both have done the same work.
 [[nodiscard]] inline Ratio rate_ratio(const std::vector<double>& seconds,
                                       const std::vector<double>& first_seconds) {
   assert(seconds.size() == first_seconds.size());

@@ -38,7 +38,7 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
   }
 }
 
-// "# public key: age1..." of a key file.
+// Finds "# public key: age1..." in a key file.
 std::string public_key_in(const std::string& path) {
   std::ifstream file(path);
   const std::string before = "# public key: ";
@@ -85,7 +85,7 @@ Tools::Tools(const ScratchFolder& scratch, const std::vector<std::string>& again
 }
 
 Tools::~Tools() {
-  // gpg leaves an agent behind for its folder of keys; that folder is about to go.
+  // gpg leaves an agent behind for its key folder, and that folder is about to be removed.
   if (gpg_home_ != nullptr && is_installed("gpgconf")) {
     const Child stop[] = {{{"gpgconf", "--homedir", gpg_home_->folder(), "--kill", "all"}}};
     try {
@@ -121,8 +121,7 @@ void Tools::add_age() {
 }
 
 void Tools::add_openssl() {
-  // A key made for this run alone, of data made for this run alone: seen by others, it tells
-  // nothing.
+  // A key made only for this run, for data made only for this run: others may see it.
   const std::string key = random_hex(32);
   const std::string iv = random_hex(16);
   shown_as_.emplace_back(key, "KEY");
@@ -137,7 +136,7 @@ void Tools::add_openssl() {
 }
 
 void Tools::add_gpg() {
-  // Its agent's socket lies there, and the path of a socket has at most 107 bytes.
+  // Its agent's socket lies there, and a socket's path has at most 107 bytes.
   gpg_home_ = std::make_unique<ScratchFolder>("/tmp");
   const std::string& home = gpg_home_->folder();
   shown_as_.emplace_back(home, "HOME");

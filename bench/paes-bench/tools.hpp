@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs that `paes-bench file` compares, each with the fastest settings it has for the job,
-// and a command line of theirs as a person would type it.
+// The programs that `paes-bench file` compares, each with its fastest settings for the job, and
+// their command lines in the form that a person would type.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,19 @@ namespace paes::cli {
 struct Tool {
   std::string name;
   std::string version;
-  // "{in}" and "{out}" stand for files; empty where the tool has no such operation.
+  // "{in}" and "{out}" stand for files. Empty if the tool has no such operation.
   std::vector<std::string> encrypt;
   std::vector<std::string> decrypt;
-  std::vector<std::string> verify;          // reads, and writes nothing
+  std::vector<std::string> verify;          // reads only
   std::vector<std::string> encrypt_stream;  // from standard input to standard output
 };
 
-// Those of age, openssl and gpg that are named, or all that are installed. Throws Error(usage) for
-// other names, and for one that is not installed.
+// The named ones of age, openssl and gpg, or all that are installed. Throws Error(usage) for other
+// names, and for one that is not installed.
 [[nodiscard]] std::vector<std::string> choose_tools(
     const std::optional<std::vector<std::string>>& names);
 
-// paes and the tools chosen, ready to run. Keys and passphrases are made in `scratch`.
+// paes and the chosen tools, ready to run. Keys and passphrases are made in `scratch`.
 class Tools {
  public:
   Tools(const ScratchFolder& scratch, const std::vector<std::string>& against, unsigned threads,
@@ -51,9 +51,9 @@ class Tools {
   [[nodiscard]] std::string version_of(const std::vector<std::string>& arguments) const;
 
   const ScratchFolder& scratch_;
-  std::string paes_;  // the program that lies beside this one
+  std::string paes_;  // the program beside this one
   std::string recipient_;
-  std::vector<std::pair<std::string, std::string>> shown_as_;  // text and what stands for it
+  std::vector<std::pair<std::string, std::string>> shown_as_;  // text, and what is shown for it
   std::vector<Tool> ciphers_;
   std::unique_ptr<const ScratchFolder> gpg_home_;
 };

@@ -40,7 +40,7 @@ class Turns {
       messages = std::max(messages, rows_.back().contender.messages());
     }
     if (settings.device != nullptr) {
-      // Rows that are measured need not be able to do what a device leaves to its kernel.
+      // Rows to measure need not be able to do what a device leaves to its kernel.
       const Kernel& kernel = best_kernel(settings.task.cipher->cipher);
       rows_.push_back({Contender(kernel, settings.task, key_, settings.device), 1, {}});
     }
@@ -110,7 +110,7 @@ class Turns {
 
   struct Row {
     Contender contender;
-    std::uint64_t runs;  // of a turn, on each thread
+    std::uint64_t runs;  // per turn, on each thread
     std::vector<double> seconds;
   };
 
@@ -156,8 +156,8 @@ class Turns {
     return seconds;
   }
 
-  // Doubles the runs until they take at least half a turn. The best of three, because one turn that
-  // the system interrupted would pass for many messages.
+  // Doubles the runs until they take at least half a turn. Takes the best of three, because a
+  // single turn that the system interrupted would look like many messages.
   void calibrate(Row& row, double turn_seconds) {
     const auto best = [&] {
       double seconds = time_runs(row, row.runs);
@@ -197,7 +197,7 @@ class Turns {
   const Executor& executor_;
   SecretBytes key_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::deque<Pinned> pinned_;  // of the lanes' memory, and gone before it
+  std::deque<Pinned> pinned_;  // of the lanes' memory, and destroyed before it
   std::vector<Row> rows_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-mpi-bench file`: a container written, read and authenticated by all ranks together, opening
-// and syncing included, with a key that nobody keeps.
+// `paes-mpi-bench file`: all ranks together write, read and authenticate a container, under a key
+// that nobody keeps. Opening and syncing are included.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -34,7 +34,7 @@ struct FileOptions : RunOptions {
   using RunOptions::RunOptions;
 };
 
-// One file of this size, encrypted, verified and decrypted as often as the options say.
+// Encrypts, verifies and decrypts one file of this size as often as the options say.
 class FileRuns {
  public:
   FileRuns(const FileOptions& options, std::uint64_t bytes)
@@ -82,7 +82,7 @@ class FileRuns {
   void make_files(std::array<char, 1024>& folder) {
     const MeasuredPlace place = find_place(options_.folder);
     filesystem_ = place.filesystem;
-    // Text, ciphertext and text again.
+    // For text, ciphertext and text again.
     if (place.room_bytes / 3 < bytes_) {
       throw Error(ErrorCode::failure,
                   place.folder + ": has no room for three files of " + exact_bytes(bytes_));
@@ -97,7 +97,7 @@ class FileRuns {
     random_bytes(key_);
   }
 
-  // What stands in the place of an envelope: this container is opened with the key in memory.
+  // Replaces an envelope: this container is opened with the key in memory.
   [[nodiscard]] SecretBytes key() const {
     return ranks().is_first() ? SecretBytes(Bytes(key_)) : SecretBytes();
   }
@@ -149,7 +149,7 @@ class FileRuns {
   std::string folder_;
   std::string filesystem_;
   std::optional<ScratchFolder> scratch_;  // on rank 0
-  SecretBytes key_;                       // there, too
+  SecretBytes key_;                       // on rank 0
 };
 
 int run(const FileOptions& options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes-mpi-bench memory`: no data moves between ranks, so what they reach is what their processors
+// `paes-mpi-bench memory`: no data moves between ranks, so this measures only what their processors
 // do.
 #include <fmt/core.h>
 
@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Encryption and back gives what was there, before anything is timed; and what lies between is
-// something else.
+// Before anything is timed: encrypting and decrypting must restore the data, and the ciphertext
+// must differ from it.
 void check_cipher(const MemoryCipher& cipher, std::uint64_t offset, MutableBytes data,
                   const Executor& executor) {
   mpi::together(ranks(), [&] {

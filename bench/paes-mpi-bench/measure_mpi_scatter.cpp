@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `paes-mpi-bench scatter`: the distribution of the older studies of AES on clusters, where rank 0
-// has all data and gets it back. What that costs is mostly moving it.
+// has all data, sends it out and gets it back. Most of the cost is moving it.
 #include <fmt/core.h>
 
 #include "mpi/placement.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Each rank's share in blocks, in proportion to the ranks, which are alike.
+// Each rank's share in blocks. All shares are alike, because the ranks are.
 std::vector<Range> ranges_of(std::uint64_t bytes) {
   std::vector<Range> ranges;
   ranges.reserve(ranks().ranks());
@@ -42,7 +42,7 @@ ordered_json measure(const MemoryOptions& options, const Executor& executor, std
   std::vector<double> scatter;
   std::vector<double> compute;
   std::vector<double> gather;
-  // The first round is the check: there and back, and each rank got its own part.
+  // The first round is the check: data goes there and back, and each rank gets its own part.
   ranks().scatter(all.data(), ranges, mine);
   mpi::together(ranks(), [&] {
     if (!is_pattern(offset, mine)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measurements of paes-mpi-bench, as mpi_bench_commands.def lists them.
+// The measurements of paes-mpi-bench, listed in mpi_bench_commands.def.
 #pragma once
 
 #include "cli/command.hpp"

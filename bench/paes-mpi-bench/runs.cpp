@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 std::uint64_t word_at(std::uint64_t index) { return (index + 1) * 0x9e3779b97f4a7c15U; }
 
-// Collective. By their names; rank 0 knows all.
+// Collective. Counts hosts by their names; only rank 0 knows all of them.
 std::size_t count_hosts() {
   const std::uint64_t mine = std::hash<std::string>()(ranks().host());
   std::vector<std::uint64_t> all(ranks().ranks());

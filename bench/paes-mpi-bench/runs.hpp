@@ -24,7 +24,7 @@ class App;
 namespace paes::cli {
 
 struct RunOptions {
-  std::vector<std::uint64_t> bytes;  // each size is measured
+  std::vector<std::uint64_t> bytes;  // every size is measured
   std::string kernel = "auto";
   unsigned threads = 0;
   unsigned runs = 5;
@@ -42,7 +42,8 @@ struct MemoryOptions : RunOptions {
   void declare(CLI::App& app, const char* about_bytes);
 };
 
-// Collective. The seconds from when all ranks have begun to when all have ended.
+// Collective. The seconds from the moment when all ranks have begun to the moment when all have
+// ended.
 [[nodiscard]] double seconds_of_all(const std::function<void()>& work);
 
 // {"median", "min", "max"}.
@@ -54,16 +55,17 @@ void print_rows(const RunOptions& options, const char* command,
                 const std::vector<nlohmann::ordered_json>& rows,
                 const std::function<std::string(const nlohmann::ordered_json& row)>& line);
 
-// Collective. Started, with the threads of the options or this rank's share.
+// Collective. Returns a started executor, with the number of threads from the options or this
+// rank's share.
 [[nodiscard]] std::unique_ptr<Executor> make_rank_executor(const RunOptions& options);
 
-// Any part of one message in memory, encrypted where it lies. The key is the same on all ranks.
+// Encrypts any part of one message in memory, in place. The key is the same on all ranks.
 class MemoryCipher {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
 
-  // Collective. Throws Agreed for a cipher whose encryption is chained, and for more bytes than a
-  // message may have.
+  // Collective. Throws Agreed for a cipher whose encryption is chained, and if a message cannot
+  // have this many bytes.
   MemoryCipher(const MemoryOptions& options, std::uint64_t message_bytes);
   MemoryCipher(const MemoryCipher&) = delete;
   MemoryCipher& operator=(const MemoryCipher&) = delete;
@@ -81,17 +83,16 @@ class MemoryCipher {
   std::optional<RawKey> raw_;
 };
 
-// The bytes that are asked for as whole pages, at least one, so that every mode can start at a
-// rank's first.
+// Rounds up to whole pages, at least one, so that every mode can start at a rank's first byte.
 [[nodiscard]] std::uint64_t whole_pages(std::uint64_t bytes);
 
-// How rows of data in memory begin, and what a line says of them.
+// The beginning of rows about data in memory, and what a line says about them.
 [[nodiscard]] nlohmann::ordered_json memory_row(const MemoryOptions& options,
                                                 const MemoryCipher& cipher,
                                                 const Executor& executor, std::uint64_t bytes);
 [[nodiscard]] std::string name_of(const nlohmann::ordered_json& row);
 
-// Data that follows from its place, so that any rank can make and check any part of it.
+// Data computed from its offset, so that any rank can make and check any part of it.
 void fill_pattern(std::uint64_t offset, MutableBytes data);
 [[nodiscard]] bool is_pattern(std::uint64_t offset, Bytes data);
 

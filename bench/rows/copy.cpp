@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// memcpy in the place of the cipher: every operation that has an output copies its input to it, and
-// none hashes. It measures everything that is not cryptography. It exists only for measurements
-// and must never protect anything.
+// memcpy in place of the cipher: every operation that has an output copies its input to it, and
+// none hashes. It measures everything except cryptography. It exists only for measurements and must
+// never protect anything.
 #include <cstring>
 
 #include "kernel/kernel.hpp"
@@ -16,7 +16,7 @@ namespace {
 void prepare(Bytes, KernelKeys&) {}
 
 void copy(const Text& text) noexcept {
-  // In place there is nothing to move, and memcpy may not be asked to.
+  // In place there is nothing to move, and memcpy must not get overlapping memory.
   if (text.out != text.in) {
     std::memcpy(text.out, text.in, text.bytes);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intel's multi-buffer library (intel-ipsec-mb) as a kernel: AES-GCM through its direct API, one
-// message a call; ECB, CBC and CTR through its jobs, of which CBC encryption runs many side by
-// side. The fastest public AES for these processors, hence the peer that a kernel of our own is
-// measured against. It exists only for measurements. The library is loaded when first asked for,
-// so that paes does not depend on it; built without its header, the row says so.
+// message per call; ECB, CBC and CTR through its jobs, of which CBC encryption runs many side by
+// side. It is the fastest public AES for these processors, so our own kernels are compared with it.
+// It exists only for measurements. The library is loaded when first used, so that paes does not
+// depend on it. If it was not built with the library's header, the row says so.
 #include "kernel/kernel.hpp"
 
 #ifdef PAES_HAS_IPSEC_MB
@@ -23,8 +23,8 @@
 
 namespace paes {
 
-// The library that the header belongs to: its table of functions has another layout in each of its
-// major versions.
+// The library version that the header belongs to: each major version lays its table of functions
+// out differently.
 #if IMB_VERSION_NUM >= 0x20000
 #define PAES_IPSEC_MB "libIPSec_MB.so.2"
 #else
@@ -55,12 +55,12 @@ class Jobs {
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
-  // Null: there was no memory.
+  // Null if there was no memory.
   [[nodiscard]] const IMB_MGR* manager() const noexcept { return manager_; }
   [[nodiscard]] IMB_ARCH architecture() const noexcept { return architecture_; }
   [[nodiscard]] IMB_JOB& job(std::size_t index) noexcept { return jobs_[index]; }
 
-  // The first `count` jobs at once: counter mode and CBC.
+  // Runs the first `count` jobs at once, for counter mode and CBC.
   void run(std::size_t count, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction,
            std::size_t key_bytes) noexcept {
     require(IMB_SUBMIT_CIPHER_BURST_NOCHECK(manager_, jobs_, static_cast<std::uint32_t>(count),
@@ -68,7 +68,7 @@ class Jobs {
                                             static_cast<IMB_KEY_SIZE_BYTES>(key_bytes)) == count);
   }
 
-  // The first job through the queue, which modes that no burst takes leave again at once.
+  // Runs the first job through the queue. Modes without bursts leave the queue again at once.
   void run_queued() noexcept {
     *IMB_GET_NEXT_JOB(manager_) = jobs_[0];
     const IMB_JOB* const done = IMB_SUBMIT_JOB_NOCHECK(manager_);
@@ -76,8 +76,8 @@ class Jobs {
   }
 
  private:
-  // A run cannot fail; a job that the library refused would leave wrong bytes. These are such as it
-  // takes, for which it needs no memory.
+  // A run cannot fail, and a job that the library refused would leave wrong bytes. The library
+  // takes these jobs, and needs no memory for them.
   static void require(bool done) noexcept {
     if (!done) {
       std::abort();
@@ -91,12 +91,12 @@ class Jobs {
 };
 
 // What the library found best for this processor, or why it cannot be used. Kept until the program
-// ends: its direct functions are called without a lock from any thread.
+// ends: any thread calls its direct functions, without a lock.
 struct Library {
   decltype(&alloc_mb_mgr) allocate = nullptr;
   decltype(&init_mb_mgr_auto) start = nullptr;
   decltype(&free_mb_mgr) free = nullptr;
-  std::unique_ptr<Jobs> shared;  // for threads that get none of their own
+  std::unique_ptr<Jobs> shared;  // for threads that have none of their own
   std::mutex shared_mutex;
   const char* reason = nullptr;
 
@@ -115,7 +115,7 @@ struct Library {
       reason = PAES_IPSEC_MB " lacks a function of its published interface";
       return;
     }
-    // The table of functions grows at its end from version to version.
+    // From version to version, the table of functions grows at its end.
     if (version() < IMB_VERSION_NUM) {
       reason = PAES_IPSEC_MB " is older than the header paes was built with";
       return;
@@ -123,7 +123,7 @@ struct Library {
     shared = make_jobs();
     if (shared == nullptr) {
       reason = "there is no memory for " PAES_IPSEC_MB;
-    } else if (shared->architecture() < IMB_ARCH_SSE) {  // none, or one that does without them
+    } else if (shared->architecture() < IMB_ARCH_SSE) {  // none, or one without SSE
       reason = "the library finds no AES instructions on this processor";
     }
   }
@@ -143,8 +143,8 @@ Library& library() noexcept {
 
 const char* unavailable() { return library().reason; }
 
-// The jobs of this thread, for the time of a run. A thread for which there is no memory takes turns
-// with others at those that the library came with.
+// Borrows this thread's jobs for one run. A thread for which there is no memory takes turns with
+// others at the jobs that the library came with.
 class JobsLease {
  public:
   JobsLease() noexcept {
@@ -171,11 +171,11 @@ struct Functions {
   aes_gcm_enc_dec_finalize_t encrypt_end;
   aes_gcm_enc_dec_update_t decrypt;
   aes_gcm_enc_dec_finalize_t decrypt_end;
-  aes_gcm_enc_dec_t seal;  // all steps in one call, 96-bit IVs only
+  aes_gcm_enc_dec_t seal;  // all steps in one call; only 96-bit IVs
   aes_gcm_enc_dec_t open;
 };
 
-// Lies in KernelKeys; the library wants its part aligned to 64 bytes, as KernelKeys is.
+// Lies in KernelKeys. The library wants its part aligned to 64 bytes, and KernelKeys is.
 struct Keys {
   gcm_key_data data;
   alignas(16) std::uint8_t forward[15 * block_bytes];  // round keys, as the library lays them out
@@ -192,7 +192,7 @@ const Keys& keys_of(const KernelKeys& keys) noexcept {
 }
 
 void prepare(Bytes key, KernelKeys& kernel_keys) {
-  // Dispatch hands out only rows that are available: the manager is there.
+  // Dispatch offers only available rows, so there is a manager.
   const IMB_MGR& m = *library().shared->manager();  // NOLINT(clang-analyzer-core.NullDereference)
   Keys& keys = *new (kernel_keys.bytes) Keys{};
   keys.ghash = m.ghash;
@@ -222,7 +222,7 @@ void prepare(Bytes key, KernelKeys& kernel_keys) {
   }
 }
 
-// `iv` null: ECB. It is read until the job is done.
+// A null `iv` is for ECB. It is read until the job is done.
 void describe(IMB_JOB& job, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction, const Keys& keys,
               const std::uint8_t* iv, const std::uint8_t* in, std::uint8_t* out,
               std::size_t bytes) noexcept {
@@ -241,7 +241,7 @@ void describe(IMB_JOB& job, IMB_CIPHER_MODE mode, IMB_CIPHER_DIRECTION direction
   job.msg_len_to_cipher_in_bytes = bytes;
 }
 
-// ECB and CBC encryption take no longer jobs (65534 bytes): more goes in parts.
+// ECB and CBC encryption take jobs of at most 65534 bytes, so longer texts go in parts.
 constexpr std::size_t most_job_bytes = 65520;
 
 template <IMB_CIPHER_DIRECTION direction>
@@ -265,7 +265,7 @@ void cbc_decrypt(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
   }
 }
 
-// At most as many messages as a burst has room for, one part of each after the other.
+// Takes at most as many messages as a burst has room for, one part of each after the other.
 void cbc_encrypt_burst(const Keys& keys, std::span<Chain> messages) noexcept {
   const JobsLease jobs;
   for (std::size_t at = 0;; at += most_job_bytes) {
@@ -297,7 +297,7 @@ void cbc_encrypt(const KernelKeys& keys, std::span<Chain> messages) noexcept {
   }
 }
 
-// Split where the counter's last 32 bits wrap: how far the library carries is not said.
+// Split where the counter's last 32 bits wrap, because the library does not say how far it carries.
 void ctr(const KernelKeys& kernel_keys, const Piece& piece) noexcept {
   const JobsLease jobs;
   const Text& text = piece.text;

@@ -7,7 +7,7 @@
 
 namespace paes {
 
-// The lines of rows.def whose files are part of this build; made by cmake/kernel_table.cmake.
+// The lines of rows.def whose files are in this build, made by cmake/kernel_table.cmake.
 #define PAES_KERNEL(name, processor, flags) extern const Kernel kernel_##name;
 #include "rows/compiled_rows.def"
 #undef PAES_KERNEL

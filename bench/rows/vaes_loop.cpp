@@ -13,7 +13,7 @@ struct Wide512 {
 
   static Register load(const void* from) noexcept { return _mm512_loadu_si512(from); }
   static void store(void* to, Register value) noexcept { _mm512_storeu_si512(to, value); }
-  // The intrinsic without a mask reads an undefined register, of which GCC 12 warns.
+  // The intrinsic without a mask reads an undefined register, about which GCC 12 warns.
   static Register broadcast(__m128i block) noexcept {
     return _mm512_maskz_broadcast_i32x4(0xffff, block);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plainest loops that keep the processor's AES units busy: CTR (SP 800-38A, section 6.5, with
-// the 32-bit counter of SP 800-38D, section 6.5) and ECB, eight registers in flight, no hash. What
-// they reach is the limit of the execution ports, the mark for every real kernel of that width.
-// They exist only for measurements: their "seal" has no tag, so it must never protect anything.
+// the 32-bit counter of SP 800-38D, section 6.5) and ECB, eight registers in flight, no hash. Their
+// speed is the limit of the execution ports, and the mark for every real kernel of that width. They
+// exist only for measurements: their "seal" has no tag, so they must never protect anything.
 //
 // A kernel file supplies `Wide`, the instructions of one width.
 #pragma once
@@ -46,7 +46,7 @@ struct PortLoops {
   }
 
   static void ctr(const KernelKeys& keys, const Piece& piece) noexcept {
-    // The 32-bit word that counts is kept in the processor's order.
+    // The counting 32-bit word is kept in the processor's byte order.
     const Register swap =
         Wide::broadcast(_mm_set_epi8(12, 13, 14, 15, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
     const Register step =

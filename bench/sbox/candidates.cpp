@@ -5,7 +5,7 @@
 namespace sbox {
 namespace {
 
-// Bit c of row r becomes bit r of row c: exchanges ever smaller squares.
+// Bit c of row r becomes bit r of row c, by exchanging ever smaller squares.
 void transpose(std::array<std::uint64_t, 64>& rows) noexcept {
   std::uint64_t mask = 0xffffffff;
   for (std::size_t width = 32; width != 0; width >>= 1, mask ^= mask << width) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to a circuit's truth tables: which nodes determine a target, and what an inner gate
-// would have to compute. Written so that one answer takes a few instructions.
+// Questions about a circuit's truth tables: which nodes determine a target, and what an inner gate
+// would have to compute. An answer takes a few instructions.
 //
 // A gate can compute a target from some nodes if these tell apart every two inputs of the S-box at
 // which the target differs. So the search takes two such inputs, tries each node that tells them
-// apart, and goes on with the inputs that are still together. Few nodes are left after each step,
-// and all sets of three nodes are found in far less time than it takes to look at each.
+// apart, and goes on with the inputs that are still together. Few nodes are left after each step.
+// All sets of three nodes are found in far less time than it would take to look at each.
 #pragma once
 
 #include <bit>
@@ -46,8 +46,8 @@ void for_each(NodeSet set, Visit visit) noexcept {
   }
 }
 
-// The inputs of the S-box at which a target has to be set and those at which it has to be clear,
-// all of them or some.
+// The inputs of the S-box, all or some, at which a target must be set, and those at which it must
+// be clear.
 struct Part {
   TruthTable on = 0;
   TruthTable off = 0;
@@ -68,18 +68,18 @@ constexpr Part whole(WantedTable target) noexcept {
 class Signals {
  public:
   [[nodiscard]] TruthTable operator[](std::size_t node) const noexcept { return values_[node]; }
-  // The node must not have been set.
+  // The node must not be set yet.
   void add(unsigned node, TruthTable table) noexcept;
   void set(const Circuit& circuit) noexcept;
 
-  // Nodes that tell apart the ends of the part: any that determines it does. Four pairs of inputs
-  // stand for all.
+  // Nodes that tell apart the ends of the part. Any node that determines it does. Four pairs of
+  // inputs stand for all.
   [[nodiscard]] NodeSet separators(const Part& part) const noexcept {
     NodeSet all = ~NodeSet{0};
     for_each_pair(part, [&](NodeSet set) { all &= set; });
     return all;
   }
-  // The same for one of the four pairs, the one that the fewest nodes tell apart.
+  // The nodes that tell apart one of the four pairs: the pair that the fewest nodes tell apart.
   [[nodiscard]] NodeSet fewest_separators(const Part& part, NodeSet allowed) const noexcept {
     NodeSet fewest = allowed;
     for_each_pair(part, [&](NodeSet set) {
@@ -159,8 +159,8 @@ class Mixed {
   std::size_t size_ = 0;
 };
 
-// Visits every pair (fan_in 2) or triple (fan_in 3) among the allowed nodes that determines the
-// target, each once. Where two nodes of a triple do, it has the second twice; a node that does
+// Visits every pair (fan_in 2) or triple (fan_in 3) of allowed nodes that determines the target,
+// each once. If two nodes of a triple are enough, the second one comes twice; a node that is enough
 // alone comes with any other. The target must be mixed.
 template <class Visit>
 void for_each_inputs(int fan_in, const Signals& signals, WantedTable target, NodeSet allowed,
@@ -195,7 +195,7 @@ void for_each_inputs(int fan_in, const Signals& signals, WantedTable target, Nod
   });
 }
 
-// Picks uniformly among the alternatives it is offered.
+// Picks uniformly among the alternatives that it is offered.
 class Lottery {
  public:
   explicit Lottery(Random& random) noexcept : random_(random) {}
@@ -213,7 +213,7 @@ class Lottery {
   Inputs winner_ = {};
 };
 
-// The gate over `in` that gives the target where it matters; cells that never occur there get
+// The gate over `in` that yields the target where it matters; cells that never occur there get
 // random bits. Only for inputs that determine the target.
 Gate make_gate(int fan_in, const Inputs& in, const Signals& signals, WantedTable target,
                Random& random) noexcept;
@@ -222,11 +222,11 @@ inline TruthTable evaluate(const Gate& gate, const Signals& signals) noexcept {
   return evaluate(gate.table, signals[gate.in[0]], signals[gate.in[1]], signals[gate.in[2]]);
 }
 
-// An allowed node that is the target or its complement where it matters, or -1.
+// An allowed node that equals the target or its complement where it matters, or -1.
 int find_equal(const Signals& signals, WantedTable target, NodeSet allowed) noexcept;
 
-// What an inner gate has to compute so that it and `others` (one node for fan_in 2, two for 3)
-// determine the target: in each mixed cell of `others` the target or its complement, chosen at
+// What an inner gate must compute so that it and `others` (one node for fan_in 2, two for 3)
+// determine the target: in each mixed cell of `others`, the target or its complement, chosen at
 // random.
 WantedTable inner_target(int fan_in, const Inputs& others, const Signals& signals,
                          WantedTable target, Random& random) noexcept;

@@ -67,7 +67,7 @@ struct Uses {
                      [this](std::uint8_t in) { ++count[in]; });
     }
   }
-  // Each different input once.
+  // Visits each different input once.
   template <class Visit>
   static void for_each_input(const Gate& gate, Visit visit) noexcept {
     visit(gate.in[0]);
@@ -80,17 +80,17 @@ struct Uses {
   }
 };
 
-// What integer registers hold of a circuit's values, beside addresses and one temporary.
+// How many of a circuit's values integer registers hold, besides addresses and one temporary.
 constexpr int register_count = 11;
 
 struct Order {
   std::array<std::uint8_t, max_nodes> gate = {};  // indices into circuit.gate
   int alive = 0;                                  // most values alive at a time
   long total = 0;                                 // sum of the values alive after each gate
-  long spilled = 0;  // sum of those that integer registers have no room for
+  long spilled = 0;  // sum of those for which integer registers have no room
 };
 
-// An input counts as alive from its first use: until then it is in memory.
+// An input is alive from its first use; before that it is in memory.
 Order try_order(const Circuit& circuit, Random& random) noexcept {
   Order order;
   Uses uses(circuit);

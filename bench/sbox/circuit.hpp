@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Boolean circuit of gates with two or three inputs each that computes one S-box of DES, and its
-// text form (one line a circuit in the .circuits files beside this file).
+// A Boolean circuit of gates with two or three inputs that computes one S-box of DES, and its text
+// form (one line per circuit in the .circuits files beside this file).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline constexpr int input_count = 6;
 inline constexpr int output_count = 4;
 inline constexpr int max_nodes = 120;
 
-// What input i (0 to 5) is, as a truth table.
+// The truth table of input i (0 to 5).
 constexpr TruthTable input_table(int i) noexcept {
   TruthTable table = 0;
   for (unsigned x = 0; x < 64; ++x) {
@@ -26,7 +26,7 @@ constexpr TruthTable input_table(int i) noexcept {
   return table;
 }
 
-// What output i (0 to 3, the first is the most significant) of S-box `box` (0 to 7) has to be.
+// The truth table of output i (0 to 3, the first is the most significant) of S-box `box` (0 to 7).
 TruthTable output_table(int box, int i) noexcept;
 
 // Bit (a << 2 | b << 1 | c) of `table` is the gate's output; two-input gates have in[2] == in[1].
@@ -35,8 +35,8 @@ struct Gate {
   std::uint8_t table;
 };
 
-// Node n is input n for n < 6, else gate n - 6, which only refers to earlier nodes. Outputs may
-// come out complemented: a user of the circuit folds that into constants of his own.
+// Node n is input n for n < 6, otherwise gate n - 6, which refers only to earlier nodes. Outputs
+// may be complemented; users of the circuit fold that into their own constants.
 struct Circuit {
   std::array<Gate, max_nodes> gate;
   int gates = 0;
@@ -64,12 +64,12 @@ void evaluate_all(const Circuit& circuit, Values& values) noexcept;
 // Whether each output is that of S-box `box` or its complement.
 [[nodiscard]] bool computes(const Circuit& circuit, int box) noexcept;
 
-// A bit is set for each output that comes out complemented.
+// Has a bit set for each output that is complemented.
 [[nodiscard]] unsigned complemented_outputs(const Circuit& circuit, int box) noexcept;
 
-// Orders the gates so that few values are alive at a time, and returns how many at most: inputs
-// count from their first use to their last, outputs end where they are made. Greedy, with a look at
-// which values a gate frees; `tries` random breaks of ties.
+// Orders the gates so that few values are alive at a time, and returns how many at most. An input
+// is alive from its first use to its last; an output ends where it is made. Greedy: it looks at
+// which values a gate frees, and breaks ties randomly, `tries` times.
 enum class Goal { few_alive, few_spills };
 int order_for_registers(Circuit& circuit, Goal goal, std::uint64_t seed, int tries);
 
@@ -83,7 +83,7 @@ struct FoundCircuit {
 };
 
 [[nodiscard]] std::string to_line(const FoundCircuit& found);
-// Throws std::runtime_error on a line that is not one, or whose circuit does not compute its box.
+// Throws std::runtime_error if a line is malformed, or if its circuit does not compute its box.
 [[nodiscard]] FoundCircuit from_line(const std::string& line, int fan_in);
 
 }  // namespace sbox

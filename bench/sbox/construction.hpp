@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds a circuit from nothing after M. Kwan ("Reducing the Gate Count of Bitslice DES", IACR
-// ePrint 2000/051): output by output, dividing by one input after the other, and at each step
-// reusing whatever already computes the part that matters. Orders are random.
+// ePrint 2000/051): output by output, it divides by one input after the other, and at each step it
+// reuses whatever already computes the part that matters. Orders are random.
 #pragma once
 
 #include "candidates.hpp"
@@ -52,7 +52,7 @@ class Builder {
     return static_cast<int>(n);
   }
 
-  // A node that gives the target where it matters, perhaps complemented.
+  // A node that yields the target where it matters, perhaps complemented.
   int build(WantedTable target, const std::array<int, input_count>& inputs,
             std::size_t depth) noexcept {
     const NodeSet all = first_nodes(nodes());
@@ -64,7 +64,7 @@ class Builder {
     if (one.has_winner()) {
       return add(one.winner(), target);
     }
-    // Two gates: another node (two, for gates with three inputs) and an inner gate.
+    // Two gates: another node (for gates with three inputs, two) and an inner gate.
     const unsigned tries = fan_in_ == 2 ? 2 * nodes() : 60;
     for (unsigned i = 0; i < tries; ++i) {
       const Inputs others = {static_cast<std::uint8_t>(random_.below(nodes())),
@@ -83,7 +83,7 @@ class Builder {
   int divide(WantedTable target, const std::array<int, input_count>& inputs,
              std::size_t depth) noexcept {
     if (overflowed_ || depth == inputs.size()) {
-      overflowed_ = true;  // The second cannot happen: a single input is matched by any node.
+      overflowed_ = true;  // The second cannot happen: any node matches a single input.
       return 0;
     }
     const auto x = static_cast<std::uint8_t>(inputs[depth]);
@@ -91,7 +91,7 @@ class Builder {
     const TruthTable first = flip ? signals_[x] : ~signals_[x];
     const int f0 = build({target.table, target.mask & first}, inputs, depth + 1);
     const TruthTable other = target.table ^ signals_[static_cast<std::size_t>(f0)];
-    // Complements: f0 may be the target's complement, so the sum is taken with what f0 really is.
+    // f0 may be the target's complement, so the sum uses what f0 really is.
     const bool complemented = (other & target.mask & first) != 0;
     const TruthTable rest = complemented ? ~other : other;
     if (fan_in_ == 3) {
@@ -99,7 +99,7 @@ class Builder {
       const int f1 = build({plain ? target.table : rest, target.mask & ~first}, inputs, depth + 1);
       return add({x, static_cast<std::uint8_t>(f0), static_cast<std::uint8_t>(f1)}, target);
     }
-    // target = f0 ^ (x & f1), or the same with x complemented.
+    // target = f0 ^ (x & f1), or that with x complemented.
     const int f1 = build({rest, target.mask & ~first}, inputs, depth + 1);
     const TruthTable f1_table = signals_[static_cast<std::size_t>(f1)];
     const bool f1_complemented = ((f1_table ^ rest) & target.mask & ~first) != 0;

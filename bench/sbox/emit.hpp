@@ -9,7 +9,7 @@
 
 namespace sbox {
 
-// One function template a box, in the order of the boxes; deterministic.
+// One function template per box, in the order of the boxes. Deterministic.
 [[nodiscard]] std::string to_header(const std::vector<FoundCircuit>& circuits, int fan_in);
 
 }  // namespace sbox

@@ -38,7 +38,7 @@ Collection load(const std::string& path, int fan_in) {
   return collection;
 }
 
-// In one step, so that a search that is stopped leaves the old file or the new one.
+// Replaces the file in one step, so that a stopped search leaves the old file or the new one.
 void store(const std::string& path, const Collection& collection) {
   const std::string temporary = path + ".new";
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small reproducible random generator: the searches must give the same circuits from the same
+// A small reproducible random generator: the searches must yield the same circuits from the same
 // seed with every standard library. (SplitMix64's constants: Steele, Lea, Flood, OOPSLA 2014.)
 #pragma once
 

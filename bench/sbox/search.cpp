@@ -11,7 +11,7 @@
 namespace sbox {
 namespace {
 
-// A start and how far the walk from it has come.
+// A start, and how far its walk has come.
 class Runner {
  public:
   Runner(int box, int fan_in, Random& random) noexcept : fan_in_(fan_in), random_(&random) {
@@ -30,8 +30,8 @@ class Runner {
 
   void finish(FoundCircuit& found) { keep_if_better(best_, found); }
 
-  // Among circuits as small as the best and those with one gate more. The way from one of the best
-  // to the next often leads through larger ones.
+  // Walks among circuits as small as the best and those with one gate more: the way from one of the
+  // best to the next often leads through larger ones.
   void walk(std::uint64_t steps, FoundCircuit& found) {
     constexpr std::uint64_t epoch = 1000;
     Walk walk(best_, fan_in_, *random_);
@@ -48,7 +48,7 @@ class Runner {
   }
 
  private:
-  // Among circuits of one size those that need few registers are worth more.
+  // Among circuits of one size, prefers those that need few registers.
   void keep_if_better(Circuit circuit, FoundCircuit& found) {
     const bool is_smaller = found.alive == 0 || circuit.gates < found.circuit.gates;
     if (is_smaller || circuit.gates == found.circuit.gates) {
@@ -75,7 +75,8 @@ FoundCircuit search(int box, int fan_in, const Circuit* known, std::uint64_t see
   found.fan_in = fan_in;
   found.seed = seed;
   found.steps = steps;
-  // How far a walk gets depends much on where it starts: many short ones, the better half goes on.
+  // How far a walk gets depends much on its start. So many short walks begin, and the better half
+  // goes on.
   std::vector<Runner> runners;
   if (known != nullptr) {
     runners.emplace_back(*known, fan_in, random);
@@ -94,7 +95,7 @@ FoundCircuit search(int box, int fan_in, const Circuit* known, std::uint64_t see
     runners.erase(runners.begin() + static_cast<std::ptrdiff_t>((runners.size() + 1) / 2),
                   runners.end());
   }
-  runners.front().finish(found);  // a short walk may have come past no epoch's end
+  runners.front().finish(found);  // a short walk may not have reached the end of an epoch
   return found;
 }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random walk over circuits of one size: gates are replaced by others that the outputs cannot
-// tell apart, until something is left over.
+// A random walk over circuits of one size. It replaces gates by others that the outputs cannot tell
+// apart, until one becomes superfluous.
 #pragma once
 
 #include "candidates.hpp"
 
 namespace sbox {
 
-// Throws out what no output needs and brings the gates into an order in which each comes after its
-// inputs. False if there is no such order.
+// Removes what no output needs, and orders the gates so that each comes after its inputs. False if
+// there is no such order.
 bool compact(Circuit& circuit) noexcept;
 
 // The table with input `position` complemented.
 std::uint8_t complement_input(std::uint8_t table, std::size_t position) noexcept;
 
-// The table that `value` at input `position` leaves, whatever comes there.
+// The table that is left if input `position` always has this value.
 std::uint8_t fix_input(std::uint8_t table, std::size_t position, bool value) noexcept;
 
 class Walk {
@@ -27,8 +27,8 @@ class Walk {
 
   [[nodiscard]] const Circuit& circuit() const noexcept { return circuit_; }
 
-  // Replaces one gate by another, or a gate and what it alone uses by two. Never makes a circuit of
-  // more than `most_gates` out of one that has no more.
+  // Replaces one gate by another, or a gate and those that only it uses by two. Never makes a
+  // circuit larger than `most_gates` if it was not so before.
   void step(int most_gates) noexcept {
     const unsigned g = input_count + random_.below(static_cast<unsigned>(circuit_.gates));
     look_at(g);
@@ -49,11 +49,11 @@ class Walk {
   }
 
  private:
-  // One in so many of the steps that have room for another gate may add one.
+  // One in this many of the steps that have room for another gate may add one.
   static constexpr unsigned growth_odds = 10;
 
-  // Finds where the outputs depend on gate g, which nodes do not depend on it, and which serve it
-  // alone.
+  // Finds where the outputs depend on gate g, which nodes do not depend on it, and which only serve
+  // it.
   void look_at(unsigned g) noexcept {
     std::array<TruthTable, max_nodes> flipped;
     NodeSet depends = set_of(g);
@@ -75,7 +75,7 @@ class Walk {
     find_own(g);
   }
 
-  // Collects in own_ the gates that nothing but g (through others of the kind) uses, and in kept_
+  // Collects in own_ the gates that only g uses (also through others of the kind), and in kept_
   // which of them would stay if one of them did: itself and those that it uses.
   void find_own(unsigned g) noexcept {
     std::array<std::uint16_t, max_nodes> uses = {};
@@ -115,7 +115,7 @@ class Walk {
   [[nodiscard]] NodeSet kept_by(const Inputs& in) const noexcept {
     return kept_[in[0]] | kept_[in[1]] | kept_[in[2]];
   }
-  // How many gates go if g keeps no more than these.
+  // How many gates become superfluous if g keeps only these.
   [[nodiscard]] int saved(NodeSet kept) const noexcept { return count_of(own_ & ~kept); }
 
   static void redirect(Circuit& circuit, unsigned from, std::uint8_t to, bool complement) noexcept {
@@ -137,7 +137,7 @@ class Walk {
     }
   }
 
-  // What uses `node`, which no output is, uses any input instead and does not look at it.
+  // Users of `node`, which is no output, get any input instead and ignore it.
   static void make_constant(Circuit& circuit, unsigned node, bool value) noexcept {
     for (int i = 0; i < circuit.gates; ++i) {
       Gate& gate = circuit.gate[static_cast<std::size_t>(i)];
@@ -198,7 +198,7 @@ class Walk {
     }
   }
 
-  // A gate over `inputs` for the inner target, and one over it and `others` in g's place.
+  // Puts a gate over `inputs` for the inner target, and one over it and `others` in g's place.
   void put_two(unsigned g, const Inputs& inputs, WantedTable inner, const Inputs& others) noexcept {
     Circuit next = circuit_;
     const unsigned n = nodes();

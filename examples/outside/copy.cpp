@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypts a file through a Writer and decrypts it through a Reader, each thread one piece after
-// the other at its own place.
+// Encrypts a file through a Writer and decrypts it through a Reader. Each thread takes one piece
+// after the other, at its own place.
 //
 //   copy seal FROM TO RECIPIENT
 //   copy open FROM TO IDENTITY_FILE
@@ -22,7 +22,7 @@
 
 namespace {
 
-// A multiple of a chunk, and small enough for a core's cache.
+// A multiple of a chunk that fits into a core's cache.
 constexpr std::size_t piece_bytes = 16 * paes::file_chunk_bytes;
 
 class File {

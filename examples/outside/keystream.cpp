@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keystream that is made before the data is there: blocks of a file are encrypted with an XOR.
+// Keystream that is computed before the data is there: encrypting a block of a file takes only an
+// XOR.
 #include <array>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An encrypted object whose bytes come from a store: each request is a callback, which may return
+// An encrypted object whose bytes come from a store. Each request is a callback, which may return
 // fewer bytes than it was asked for, and may fail.
 #include <algorithm>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 using Object = std::vector<std::uint8_t>;
 
-// Stands for a client of a store: a request gives at most 1000 bytes, and every 50th fails.
+// Imitates a client of a store: a request returns at most 1000 bytes, and every 50th fails.
 class Store {
  public:
   explicit Store(Object object) : object_(std::move(object)) {}
@@ -39,7 +39,7 @@ class Store {
 }  // namespace
 
 int main() {
-  // The key is in a key manager; the object is bound to its name by the context.
+  // The key comes from a key manager; the context binds the object to its name.
   const std::vector<std::uint8_t> key(32, 7);
   const std::string name = "backup/2026-11-23";
   const paes::CobblestoneKey object_key(
@@ -71,7 +71,7 @@ int main() {
     return 1;
   }
 
-  // What the store throws comes through, and the next read is as good as any.
+  // What the store throws passes through, and the next read works as if nothing had happened.
   store.make_requests_fail();
   unsigned failures = 0;
   for (std::uint64_t offset = 0; offset < reader.size(); offset += part.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads random ranges of an encrypted file on several threads, and measures what that costs beside
-// its parts: a pread and an AES-GCM for each chunk, in turns.
+// Reads random ranges of an encrypted file on several threads, and compares the time with that of
+// its parts, a pread and an AES-GCM for each chunk, in turns.
 //
 //   ranges FOLDER [MEBIBYTES [THREADS [READS]]]
 #include <fcntl.h>
@@ -26,7 +26,7 @@ constexpr std::size_t chunk_bytes = paes::file_chunk_bytes;
 constexpr std::size_t tag_bytes = 16;
 constexpr std::size_t sealed_bytes = chunk_bytes + tag_bytes;
 
-// Every eight bytes of the text are their own place, so that any range can be checked.
+// Every eight bytes of the text are their own offset, so that any range can be checked.
 void fill(std::uint64_t offset, std::span<std::uint8_t> text) {
   for (std::size_t i = 0; i < text.size(); i += 8, offset += 8) {
     std::memcpy(text.data() + i, &offset, 8);
@@ -87,7 +87,7 @@ class Parts {
   paes::Gcm gcm_;
 };
 
-// Nanoseconds for a read, with so many threads at a time.
+// Nanoseconds per read, with this many threads at a time.
 double measure(unsigned threads, unsigned reads, std::uint64_t text_bytes,
                const std::function<bool(std::uint64_t offset, std::span<std::uint8_t>)>& read) {
   const auto start = std::chrono::steady_clock::now();
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   const paes::Identity identity = paes::Identity::generate();
   const std::string path = folder + "/ranges.paes";
   {
-    // On one thread, as the parts are: where its pages lie in memory changes the time of a read.
+    // On one thread, like the parts: where its pages lie in memory changes the time of a read.
     paes::Writer writer(path, {.recipients = {identity.recipient()}},
                         {.threads = 1, .overwrite = true});
     std::vector<std::uint8_t> part(std::size_t{1} << 20);

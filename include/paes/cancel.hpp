@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request to stop work that takes long, safe to make from any thread and from a signal handler.
+// A request to stop long work, safe to make from any thread and from a signal handler.
 //
 //   paes::Cancel cancel;
 //   paes::encrypt_file(from, to, seal_for, {.cancel = &cancel});  // throws once it is requested
@@ -20,15 +20,15 @@ class PAES_API Cancel {
   Cancel(const Cancel&) = delete;
   Cancel& operator=(const Cancel&) = delete;
 
-  void request() noexcept;  // async-signal-safe; keeps errno
+  void request() noexcept;  // async-signal-safe; preserves errno
   [[nodiscard]] bool requested() const noexcept {
     return requested_.load(std::memory_order_relaxed);
   }
   // Throws Error(failure) "interrupted: ..." once requested.
   void check() const;
 
-  // Becomes readable when a stop is requested, for poll. It is made by the first call, and always
-  // the same. Throws Error(failure) when the system has no descriptor left.
+  // Becomes readable when a stop is requested, for poll. The first call makes it, and later calls
+  // return the same one. Throws Error(failure) if the system has no descriptor left.
   [[nodiscard]] int descriptor() const;
 
  private:

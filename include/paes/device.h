@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GPU for C, for options that can name one: what paes/device.hpp says holds here as well. */
+/* A GPU for C, for options that can name one: what paes/device.hpp says applies here, too. */
 #ifndef PAES_DEVICE_H
 #define PAES_DEVICE_H
 
@@ -12,11 +12,11 @@ extern "C" {
 
 typedef struct paes_device paes_device;
 
-/* All GPUs of this machine that CUDA has, together. PAES_FAILURE if there is none, if it has no
- * memory left, or if this process uses all of its eight slots already; the message says so. This
- * loads the driver, which is not needed to build or to start a program. */
+/* Opens all GPUs of this machine that CUDA offers, together. PAES_FAILURE if there is none, if it
+ * has no memory left, or if this process already uses all of its eight slots; the message says so.
+ * Loads the driver, which is not needed to build or to start a program. */
 int paes_device_open(paes_device** device);
-/* What was made with the device keeps it. */
+/* Whatever was made with the device keeps it open. */
 void paes_device_close(paes_device* device);
 
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception type of paes. A damaged file is Error(corrupt); a request that makes no sense,
-// Error(usage). A forged message is a [[nodiscard]] result of Gcm and SealedContext instead.
+// The one exception type of paes. For example, a damaged file throws Error(corrupt) and a senseless
+// request Error(usage). A forged message does not throw: it is a [[nodiscard]] result of Gcm and
+// SealedContext.
 #pragma once
 
 #include <stdexcept>
@@ -12,9 +13,9 @@
 namespace paes {
 inline namespace v0 {
 
-// Also the exit codes of the command line (see paes(1), EXIT STATUS).
+// These are also the exit codes of the command line (see paes(1), EXIT STATUS).
 enum class ErrorCode : int {
-  failure = 1,    // I/O, resources, anything without a code of its own
+  failure = 1,    // I/O, resources, everything without a code of its own
   usage = 2,      // the request makes no sense: options, names, sizes
   corrupt = 3,    // the input is damaged, truncated or not a paes file
   wrong_key = 4,  // none of the given identities or passphrases opens the file

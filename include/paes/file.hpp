@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted files: authenticated, seekable, on all cores. They are the files of `paes encrypt`, so
-// that the program and the library read what the other has written.
+// Encrypted files: authenticated, seekable, on all cores. They are the files of `paes encrypt`:
+// program and library read each other's files.
 //
 //   paes::encrypt_file("disk.img", "disk.img.paes", {.recipients = {recipient}});
 //
@@ -12,7 +12,7 @@
 //   log.commit();  // the file has its name from here on
 //
 // A process that writes to pipes, or near the limit of file sizes, should ignore SIGPIPE and
-// SIGXFSZ, so that both come as errors; the library changes no signal.
+// SIGXFSZ, which then become errors; the library does not change how signals are handled.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@
 namespace paes {
 
 class Device;
-struct FileParts;  // what the library itself sees of a FileSource
+struct FileParts;  // the library's own view of a FileSource
 namespace stream {
 class Source;
 }
@@ -43,51 +43,52 @@ inline namespace v0 {
 inline constexpr std::size_t file_chunk_bytes = 16384;
 
 struct FileOptions {
-  // 0: every processor; at most 4096. A call for at most one piece runs in the caller's thread.
-  // Programs with threads of their own say 1.
+  // 0 means every processor; at most 4096. A call for at most one piece runs in the caller's
+  // thread. Programs with threads of their own should choose 1.
   unsigned threads = 0;
   // A name that `paes devices` lists as available, or "auto".
   std::string_view kernel = "auto";
-  // A GPU (paes/device.hpp); what it does not take, the kernel computes.
+  // A GPU (paes/device.hpp). The kernel computes what the device does not take.
   std::shared_ptr<Device> device = nullptr;
-  // What a thread reads and computes at a time: up to 4 MiB, with a device 16 MiB, rounded up to
-  // whole chunks. A callback is asked for at most this much.
+  // Bytes that a thread reads and computes at a time: up to 4 MiB, or 16 MiB with a device, rounded
+  // up to whole chunks. A callback is asked for at most this much.
   std::size_t piece_bytes = std::size_t{256} << 10;
   // Whether an output may replace an existing file of the same name.
   bool overwrite = false;
-  // Stops the work, which then throws Error(failure) and leaves nothing. It must outlive a Reader
-  // or Writer that has it.
+  // Stops the work, which then throws Error(failure) and leaves nothing behind. It must outlive a
+  // Reader or Writer that uses it.
   const Cancel* cancel = nullptr;
-  // Called now and then from a thread of its own, never twice at a time, with the bytes of text
-  // that are done and their number in all (0: not known, or not yet). If it throws, the work stops
-  // and throws that. The last call of work that succeeds comes when the output has its name: what
-  // that one throws is lost. Reader and Writer make no calls.
+  // Called now and then with the bytes of text that are done and their total (0 if not known, or
+  // not yet), from a thread of its own and never twice at a time. If it throws, the work stops and
+  // throws that. The last call comes when the output has its name; what that one throws is lost.
+  // Reader and Writer make no calls.
   std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress = nullptr;
-  // Told in one line what may go wrong with an output before it is written (little room), what is
-  // not as it should be with one that is complete (its mode), and what is left of one that could
-  // not be removed: for a Writer by its destructor. Null: nobody is told.
+  // Told in one line what may go wrong with an output (little room), what is wrong with a complete
+  // one (its mode), and what is left of one that could not be removed; a Writer's destructor may
+  // call it, too. If null, nobody is told.
   std::function<void(const std::string& what_why)> warn = nullptr;
 };
 
-// Fills `to` with the bytes from `offset` on and returns how many came. If fewer come, the rest is
-// asked for again; 0 means that the source ends there, which is an error. What it throws passes
-// through. Called from several threads at a time.
+// Fills `to` with the bytes from `offset` on and returns how many came. If fewer came, it is called
+// again for the rest; 0 means that the source ends there, which is an error. What it throws passes
+// through. Several threads may call it at a time.
 using ReadAt = std::function<std::size_t(std::uint64_t offset, std::span<std::uint8_t> to)>;
 
-// Where an encrypted file comes from, or a text to encrypt.
+// An encrypted file to read, or a text to encrypt.
 class PAES_API FileSource {
  public:
-  // Each opens the file, and throws Error(failure) "PATH: why" where that fails. For a FIFO they
-  // wait until it has a writer; no Cancel ends that.
+  // Each opens the file. Throws Error(failure) "PATH: why" if that fails. For a FIFO, they wait
+  // until it has a writer; no Cancel ends that.
   FileSource(const std::string& path);  // NOLINT(google-explicit-constructor): a path is a source
   FileSource(const char* path);         // NOLINT(google-explicit-constructor)
   FileSource(const FileSource&) = default;  // a move copies
   FileSource& operator=(const FileSource&) = default;
   ~FileSource() = default;
-  // From where the descriptor stands; it stays the caller's, and open as long as this is used.
-  // `name` is for errors. The descriptor's own position is not used, except for a pipe's.
+  // Reads from where the descriptor stands. The caller keeps the descriptor, and keeps it open as
+  // long as this is used. `name` is for errors. The descriptor's own position does not move, except
+  // a pipe's.
   [[nodiscard]] static FileSource descriptor(int number, const std::string& name);
-  // A source of `bytes` bytes. Its first 8 KiB are read now.
+  // A source of `bytes` bytes. Its first 8 KiB are read at once.
   [[nodiscard]] static FileSource callback(ReadAt read_at, std::uint64_t bytes,
                                            const std::string& name);
 
@@ -97,19 +98,20 @@ class PAES_API FileSource {
   std::shared_ptr<stream::Source> source_;
 };
 
-// Encrypts into a new file, which gets its name when it is complete and synced. Returns the bytes
+// Encrypts into a new file, which gets its name once it is complete and synced. Returns the bytes
 // of text. Throws Error; nothing is left then, unless only the folder could not be synced, which
-// the error says. A FIFO, a device or /dev/stdout as `to` is written to directly, and keeps what it
-// got.
+// the error says. If `to` is a FIFO, a device or /dev/stdout, it is written to directly and keeps
+// what it got.
 std::uint64_t PAES_API encrypt_file(const FileSource& from, const std::string& to,
                                     const SealFor& seal_for, const FileOptions& options = {});
 
-// The same in the other direction. Throws Error(wrong_key) when nothing given opens the file, and
-// Error(corrupt) when it is damaged, forged or cut.
+// Decrypts into a new file, which gets its name once it is complete and synced. Returns the bytes
+// of text. Throws Error(wrong_key) if nothing given opens the file, Error(corrupt) if it is
+// damaged, forged or cut, and otherwise like encrypt_file.
 std::uint64_t PAES_API decrypt_file(const FileSource& from, const std::string& to,
                                     const OpenWith& open_with, const FileOptions& options = {});
 
-// What verify_file has found.
+// The result of verify_file.
 struct FileVerification {
   // The bytes [first, end) of the text, whose chunks are damaged or forged.
   struct Damaged {
@@ -122,16 +124,16 @@ struct FileVerification {
   std::uint64_t more_damaged_chunks = 0;  // damaged chunks beyond those listed
 };
 
-// Authenticates all of a file, and goes on where it is damaged. Throws as decrypt_file where it
-// cannot begin.
+// Authenticates the whole file, and continues after damage. Throws like decrypt_file if it cannot
+// begin.
 [[nodiscard]] FileVerification PAES_API verify_file(const FileSource& from,
                                                     const OpenWith& open_with,
                                                     const FileOptions& options = {});
 
-// What a file says of itself without a key. None of it is authenticated.
+// What a file says about itself without a key. None of it is authenticated.
 struct FileInfo {
-  // How an envelope can be opened: "X25519" by an identity, "scrypt" by a passphrase, or by
-  // something else that age has.
+  // A way to open an envelope: "X25519" by an identity, "scrypt" by a passphrase, or another type
+  // of age's.
   struct Stanza {
     std::string type;
     unsigned work_factor;  // of scrypt: log2 N; else 0
@@ -142,46 +144,45 @@ struct FileInfo {
   std::vector<Stanza> stanzas = {};
 };
 
-// Throws Error(corrupt) for what is not a file of paes or has been cut, and Error(usage) for a
-// pipe.
+// Throws Error(corrupt) if this is not a file of paes or has been cut, and Error(usage) for a pipe.
 [[nodiscard]] FileInfo PAES_API inspect_file(const FileSource& from);
 
-// Who can open a file from now on: those who can, without some and with others.
+// A change of who can open a file: some recipients go, others come.
 struct RecipientEdit {
   std::vector<Recipient> add = {};
-  // Their places in FileInfo::stanzas.
+  // Their positions in FileInfo::stanzas.
   std::vector<std::size_t> remove = {};
 };
 
-// Gives a file other recipients in place: nobody who could open it can, unless `seal_for` names
-// them too. The text stays where it is; whoever has read the file before may have kept its key.
-// Returns how many recipients the file has now. Throws as decrypt_file, Error(usage) for a bare
-// CobblestoneKey and for a file of age, and Error(failure) when the room that encrypt_file left is
-// too small, or when an interrupted change has left its copy (paes(1), rekey --restore). Of the
-// options it uses `cancel` and `warn`.
+// Replaces a file's recipients in place. Nobody who could open it can do so afterwards, unless
+// `seal_for` names them too; but whoever has read the file before may have kept its key. The text
+// does not move. Returns how many recipients the file has now. Throws like decrypt_file,
+// Error(usage) for a bare CobblestoneKey and for a file of age, and Error(failure) if the room that
+// encrypt_file left is too small, or if an interrupted change has left its copy (paes(1), rekey
+// --restore). Uses only the options `cancel` and `warn`.
 std::size_t PAES_API rekey_file(const std::string& path, const OpenWith& open_with,
                                 const SealFor& seal_for, const FileOptions& options = {});
-// The same for a part of them. Throws Error(usage) as well if nobody would be left, and if a
-// passphrase would not stay alone.
+// Adds and removes recipients of a file in place. Returns how many it has now. Throws like
+// rekey_file, and Error(usage) if nobody would be left or if a passphrase would not stay alone.
 std::size_t PAES_API change_recipients(const std::string& path, const OpenWith& open_with,
                                        const RecipientEdit& edit, const FileOptions& options = {});
 
 // Reads an encrypted file at any place. Any number of threads may call read_at.
 class PAES_API Reader {
  public:
-  // Throws as decrypt_file, and Error(usage) for a pipe. The last chunk is authenticated here, so
-  // that a file which was cut or extended does not open.
+  // Throws like decrypt_file, and Error(usage) for a pipe. Authenticates the last chunk, so that a
+  // file that was cut or extended does not open.
   Reader(const FileSource& from, const OpenWith& open_with, const FileOptions& options = {});
   ~Reader();
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
 
-  // The bytes of text.
+  // The length of the text.
   [[nodiscard]] std::uint64_t size() const noexcept;
 
-  // Fills `to` with the text from `offset` on, and returns how many bytes came: fewer than asked
-  // for only at the end of the text. Only authentic text comes out: throws Error(corrupt) where a
-  // chunk is not, and what the source throws; `to` is all zeros then.
+  // Fills `to` with the text from `offset` on and returns how many bytes came; fewer come only at
+  // the end of the text. Only authentic text comes out: throws Error(corrupt) if a chunk is not
+  // authentic, and what the source throws; `to` is then all zeros.
   std::size_t read_at(std::uint64_t offset, std::span<std::uint8_t> to) const;
 
  private:
@@ -189,36 +190,36 @@ class PAES_API Reader {
   std::unique_ptr<State> state_;
 };
 
-// Writes an encrypted file, in order or in any order. It has no name before commit, and a Writer
-// that is destroyed without it leaves nothing. After a failure every further call throws, because
-// no chunk may be sealed twice. A forked child cannot use its parent's Writer, and neither may a
-// callback of it. A Writer that was moved from may only be destroyed or assigned to.
+// Writes an encrypted file, in order or in any order. The file has no name before commit, and a
+// Writer destroyed before that leaves nothing behind. After a failure every further call throws,
+// because no chunk may be sealed twice. Neither a forked child nor the Writer's own callback may
+// use it. After a move, the old Writer may only be destroyed or assigned to.
 class PAES_API Writer {
  public:
-  // Throws Error as encrypt_file does.
+  // Throws Error like encrypt_file.
   Writer(const std::string& path, const SealFor& seal_for, const FileOptions& options = {});
-  // Hands the file to `write`, in order and in one call at a time, but from any thread. Bytes that
-  // were handed over cannot be taken back. What `write` throws passes through.
+  // Passes the file to `write`, in order and in one call at a time, but from any thread. Bytes that
+  // have been passed cannot be taken back. What `write` throws passes through.
   using Write = std::function<void(std::span<const std::uint8_t> bytes)>;
   Writer(Write write, const SealFor& seal_for, const FileOptions& options = {});
   ~Writer();
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;
 
-  // The next bytes of the text. Bytes that do not yet fill a chunk are kept. Not for concurrent
-  // callers.
+  // Adds the next bytes of the text. Bytes that do not yet fill a chunk are kept. Not for
+  // concurrent callers.
   void write(std::span<const std::uint8_t> text);
 
-  // Whole chunks of the text, from a multiple of file_chunk_bytes on; only the text's end may be a
-  // part of a chunk. Any number of threads may call it. Each chunk is sealed once: throws
-  // Error(usage) if one of them has been written already or lies after the end of the text, and if
-  // a part of a chunk is not the end. Not for a Writer with a callback, nor after write.
+  // Writes whole chunks of the text, starting at a multiple of file_chunk_bytes; only the text's
+  // end may be part of a chunk. Any number of threads may call it. Each chunk is sealed once:
+  // throws Error(usage) if one of them has been written already or lies after the end of the text,
+  // and if part of a chunk is not the end. Not for a Writer with a callback, and not after write.
   void write_at(std::uint64_t offset, std::span<const std::uint8_t> text);
 
   // Seals what is left, syncs the file and gives it its name. Returns the bytes of text. Throws
-  // Error(usage) if a chunk is missing or another call is still writing; it may be called again
-  // then. Throws Error(failure), and the file does not get its name, unless only its folder could
-  // not be synced, which the error says.
+  // Error(usage) if a chunk is missing or another call is still writing; it may then be called
+  // again. After Error(failure) the file does not get its name, unless only its folder could not be
+  // synced, which the error says.
   std::uint64_t commit();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-GCM (FIPS 197, SP 800-38D) for programs that link paes: any IV and tag length the standard
-// allows, on the best kernel of the machine and as many threads as wanted.
+// AES-GCM (FIPS 197, SP 800-38D) for programs that link paes: any IV and tag length that the
+// standard allows, on the best kernel of the machine and as many threads as you like.
 //
 //   paes::Gcm gcm(key);                        // 16, 24 or 32 bytes
 //   gcm.seal(iv, aad, text, ciphertext, tag);  // never the same IV twice under one key
@@ -21,7 +21,7 @@ inline namespace v0 {
 struct GcmOptions {
   // A name that `paes devices` lists as available, or "auto".
   std::string_view kernel = "auto";
-  // They work on one long message. 0 means every processor.
+  // Threads for one long message. 0 means every processor.
   unsigned threads = 1;
 };
 
@@ -29,33 +29,32 @@ struct GcmOptions {
 //
 // Until a call returns, nobody may change the memory that it was given. Ciphertext may be read
 // twice, to authenticate it and to decrypt it: if another thread or process writes there meanwhile,
-// `open` may give out text that was never sealed. Copy ciphertext out of shared memory first. `aad`
-// may share memory with all that is written.
+// `open` may return text that was never sealed. Copy ciphertext out of shared memory first. `aad`
+// may overlap everything that is written.
 class PAES_API Gcm {
  public:
-  // Throws Error(usage) for a key of another length than 16, 24 or 32 bytes and for a kernel that
-  // does not run here.
+  // Throws Error(usage) if the key does not have 16, 24 or 32 bytes, and for a kernel that does not
+  // run here.
   explicit Gcm(std::span<const std::uint8_t> key, const GcmOptions& options = {});
   ~Gcm();
   Gcm(Gcm&&) noexcept;
   Gcm& operator=(Gcm&&) noexcept;
 
   // Encrypts `text` into `ciphertext` (same length; the same memory or none of it shared) and
-  // writes `tag`, whose size chooses the tag length: 16, 15, 14, 13 or 12 bytes, or 8 or 4 where SP
-  // 800-38D, appendix C, is heeded. `iv` has 1 to 2^61 - 1 bytes; 12 is best. At most 2^36 - 32
-  // bytes of text. Throws Error(usage) when a length is out of bounds, and Error(failure) when the
-  // threads for a long message cannot start. Nothing is written then.
+  // writes `tag`, whose size chooses the tag length: 16, 15, 14, 13 or 12 bytes, or 8 or 4 if you
+  // follow SP 800-38D, appendix C. `iv` has 1 to 2^61 - 1 bytes; 12 is best. `text` has at most
+  // 2^36 - 32 bytes. Throws Error(usage) if a length is out of bounds, and Error(failure) if the
+  // threads for a long message cannot start; nothing is written then.
   void seal(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> aad,
             std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
             std::span<std::uint8_t> tag) const;
 
-  // Decrypts. Returns false when the tag does not match; `text` is then all zeros. Throws as seal
-  // does.
+  // Decrypts. Returns false if the tag does not match; `text` is then all zeros. Throws like seal.
   [[nodiscard]] bool open(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> aad,
                           std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
                           std::span<const std::uint8_t> tag) const;
 
-  // The kernel chosen, as in `paes devices`.
+  // The chosen kernel's name, as `paes devices` lists it.
   [[nodiscard]] std::string_view kernel() const noexcept;
 
  private:

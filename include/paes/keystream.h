@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keystream engine for C: what paes/keystream.hpp and paes/nonces.hpp say holds here as well.
- * paes_keystream_idle() alone returns something else than a code. */
+/* The keystream engine for C: what paes/keystream.hpp and paes/nonces.hpp say applies here, too.
+ * Only paes_keystream_idle() returns something other than a code. */
 #ifndef PAES_KEYSTREAM_H
 #define PAES_KEYSTREAM_H
 
@@ -19,15 +19,15 @@ typedef struct paes_sealed_context paes_sealed_context;
 typedef struct paes_nonce_allocator paes_nonce_allocator;
 
 typedef struct paes_keystream_options {
-  unsigned workers;    /* threads of the engine's own. 0: all is computed in paes_keystream_idle */
+  unsigned workers;    /* the engine's own threads. 0: paes_keystream_idle computes everything */
   size_t budget_bytes; /* for keystream, keys, contexts and records, together; 0: 64 MiB */
   size_t chunk_bytes;  /* what is computed and kept: a power of two, 512 to 65536; 0: 4096 */
   const paes_device* device; /* for counter mode, where it is faster; null: none. Needs a worker */
 } paes_keystream_options;
 
 /* The memory and the threads of the keystream engine. It lives on until its last context is closed.
- * PAES_USAGE for options that make no sense, PAES_FAILURE when the system gives no memory or
- * threads. */
+ * PAES_USAGE for options that make no sense, PAES_FAILURE if the system gives no memory or threads.
+ */
 int paes_keystream_engine_new(const paes_keystream_options* options,
                               paes_keystream_engine** engine);
 void paes_keystream_engine_free(paes_keystream_engine* engine);
@@ -38,26 +38,26 @@ void paes_keystream_engine_free(paes_keystream_engine* engine);
 int paes_keystream_key_new(paes_keystream_engine* engine, const char* cipher, const uint8_t* key,
                            size_t key_bytes, const char* kernel, paes_keystream_key** bound);
 void paes_keystream_key_free(paes_keystream_key* key);
-/* The name of the kernel chosen. Valid for ever. Null for null. */
+/* The chosen kernel's name. Valid for ever. Null for null. */
 const char* paes_keystream_key_kernel(const paes_keystream_key* key);
 /* 16 for AES, 8 for 3DES. 0 for null. */
 size_t paes_keystream_key_block_bytes(const paes_keystream_key* key);
 
-/* What a chunk costs as measured, in nanoseconds; 0: not yet measured. */
+/* The measured cost of a chunk in nanoseconds; 0 if it is not measured yet. */
 typedef struct paes_keystream_costs {
   double direct_ns;
-  double own_ns;   /* with keystream that the same thread has computed */
+  double own_ns;   /* with keystream that the caller's thread has computed */
   double other_ns; /* with keystream that another thread has computed */
 } paes_keystream_costs;
 int paes_keystream_key_get_costs(const paes_keystream_key* key, paes_keystream_costs* costs);
 
-/* For window_chunks and window_messages: no window, so that everything is computed directly. */
+/* For window_chunks and window_messages: no window, so everything is computed directly. */
 #define PAES_NO_WINDOW ((unsigned)-1)
 
 typedef struct paes_keystream_context_options {
   unsigned window_chunks; /* that are kept ready, up to 65536; 0: 16; or PAES_NO_WINDOW */
   uint64_t first_chunk;   /* where the window begins */
-  int64_t stride;         /* from a chunk to the one that is used next; 0: 1 */
+  int64_t stride;         /* from a chunk to the next one used; 0: 1 */
   int priority;           /* higher: computed first, and evicted last */
   uint64_t limit_bytes;   /* how many bytes the counters may encrypt; 0: no limit */
 } paes_keystream_context_options;
@@ -72,32 +72,31 @@ int paes_keystream_open(paes_keystream_engine* engine, const paes_keystream_key*
 /* Wipes what the context holds. Closing null does nothing. */
 void paes_keystream_close(paes_keystream_context* context);
 
-/* Encrypts or decrypts `bytes` bytes with the keystream from byte `offset` on; `in` and `out` are
- * the same memory or share none. Encryption answers PAES_USAGE where one of these bytes has been
- * encrypted in this context or marked as used, or lies beyond the limit, and PAES_FAILURE when the
- * budget has no room to record it or in a forked child; nothing is written then. Decryption records
- * nothing. */
+/* Encrypt or decrypt `bytes` bytes with the keystream from byte `offset` on; `in` and `out` are the
+ * same memory or share none. Encryption returns PAES_USAGE if one of these bytes has been encrypted
+ * in this context or marked as used, or lies beyond the limit, and PAES_FAILURE if the budget has
+ * no room to record it, and in a forked child; nothing is written then. Decryption records nothing.
+ */
 int paes_keystream_encrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
                            uint8_t* out, size_t bytes);
 int paes_keystream_decrypt(paes_keystream_context* context, uint64_t offset, const uint8_t* in,
                            uint8_t* out, size_t bytes);
 /* Moves the window so that it begins at the chunk of `offset`. Returns at once. */
 int paes_keystream_prefetch(paes_keystream_context* context, uint64_t offset);
-/* Records bytes as encrypted elsewhere. Call this first when a context is opened on existing data.
- */
+/* Records bytes as encrypted elsewhere. Call it first if a context is opened on existing data. */
 int paes_keystream_mark_used(paes_keystream_context* context, uint64_t offset, uint64_t bytes);
 
-/* How often each way was taken. What is counted are parts of requests, each within one chunk. */
+/* How often each way was taken, counted in parts of requests that lie within one chunk. */
 typedef struct paes_keystream_use {
-  uint64_t own;      /* keystream that the same thread had computed */
+  uint64_t own;      /* keystream that the caller's thread had computed */
   uint64_t other;    /* keystream that another thread had computed */
-  uint64_t direct;   /* none was there; of these: */
+  uint64_t direct;   /* no keystream was there; of these: */
   uint64_t late;     /* it was being computed, or only its beginning was there */
   uint64_t bypassed; /* it was there but not used */
 } paes_keystream_use;
 int paes_keystream_get_use(const paes_keystream_context* context, paes_keystream_use* use);
 
-/* The same for messages of AES-GCM, one to a chunk. */
+/* The options of a context for messages of AES-GCM, one per chunk. */
 typedef struct paes_sealed_context_options {
   unsigned window_messages; /* that are kept ready, up to 65536; 0: 16; or PAES_NO_WINDOW */
   uint64_t first_message;
@@ -106,9 +105,9 @@ typedef struct paes_sealed_context_options {
   uint64_t limit_messages; /* how many nonces belong to this context; 0: 2^61 - 1 */
 } paes_sealed_context_options;
 
-/* A row of messages, each with a number. `first_nonce` is the nonce of message 0, to whose last 8
- * bytes, one big-endian number, a message's own number is added. No two contexts of a key may share
- * nonces. */
+/* Opens a row of numbered messages. `first_nonce` is the nonce of message 0; a message's own number
+ * is added to its last 8 bytes, one big-endian number. No two contexts of a key may share nonces,
+ * in this process or any other, unless all but one only decrypt. */
 int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* key,
                      const uint8_t first_nonce[12], const paes_sealed_context_options* options,
                      paes_sealed_context** context);
@@ -116,52 +115,53 @@ int paes_sealed_open(paes_keystream_engine* engine, const paes_keystream_key* ke
 void paes_sealed_close(paes_sealed_context* context);
 
 /* Encrypts a message of at most the engine's chunk_bytes. `in` and `out` are the same memory or
- * share none; `aad` may be anywhere, and null where it has 0 bytes. `tag_bytes` as in
- * paes_gcm_seal. PAES_USAGE for lengths out of bounds and where a message of this number has been
- * sealed in this context or marked as used, PAES_FAILURE as paes_keystream_encrypt; nothing is
- * written then. */
+ * share none; `aad` may be anywhere, and null if it has 0 bytes. For `tag_bytes` see paes_gcm_seal.
+ * PAES_USAGE if a length is out of bounds, or if this message's number has been sealed in this
+ * context or marked as used. PAES_FAILURE if the budget has no room to record it, and in a forked
+ * child. Nothing is written then. */
 int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         uint8_t* tag, size_t tag_bytes);
-/* PAES_CORRUPT, and `out` all zeros, when the tag does not match. Records nothing. Until it
- * returns, nobody may change the memory that it was given, as for paes_gcm_open (paes/gcm.h). */
+/* Decrypts a message, and records nothing. PAES_CORRUPT if the tag does not match; `out` is then
+ * all zeros. Until it returns, nobody may change the memory that it was given (see paes_gcm_open).
+ */
 int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         const uint8_t* tag, size_t tag_bytes);
-/* As those of paes_keystream_context, in messages. */
+/* These do what the calls of paes_keystream_context do, but count messages. */
 int paes_sealed_prefetch(paes_sealed_context* context, uint64_t message);
 int paes_sealed_mark_used(paes_sealed_context* context, uint64_t first, uint64_t messages);
 int paes_sealed_get_use(const paes_sealed_context* context, paes_keystream_use* use);
 
-/* Computes ahead in this thread for at most `nanoseconds`. Several calls complete a chunk that
- * takes longer. Returns 1 if something is left to do, else 0. */
+/* Computes ahead in this thread for at most `nanoseconds`. If one call is too short for a chunk,
+ * several complete it. Returns 1 if work is left, else 0. */
 int paes_keystream_idle(paes_keystream_engine* engine, uint64_t nanoseconds);
 
 typedef struct paes_keystream_statistics {
-  paes_keystream_use use; /* of all contexts, closed ones included */
+  paes_keystream_use use; /* of all contexts, including closed ones */
   uint64_t filled_chunks;
   uint64_t device_chunks;   /* of those: by the device */
   uint64_t evicted_chunks;  /* taken from a context before it used them */
   size_t memory_bytes;      /* of the budget */
   size_t keystream_bytes;   /* of those: for keystream */
-  size_t unlocked_bytes;    /* of those: what the system refused to lock into memory */
+  size_t unlocked_bytes;    /* of those: what the system refused to lock */
   int is_wiped_in_children; /* 0: the system does not wipe memory in a forked child */
 } paes_keystream_statistics;
 int paes_keystream_get_statistics(const paes_keystream_engine* engine,
                                   paes_keystream_statistics* statistics);
 
-/* Nonces; paes/nonces.hpp says what restarts, copies and forks need. With a null `path` the
- * numbers are of this process alone, and only for AES. `is_3des` is 0 or 1. PAES_FAILURE when the
- * file cannot be used, PAES_CORRUPT when it is damaged or something else. */
+/* Makes an allocator of nonces; paes/nonces.hpp says what restarts, copies and forks require. If
+ * `path` is null, the numbers are for this process alone, and only for AES. `is_3des` is 0 or 1.
+ * PAES_FAILURE if the file cannot be used, PAES_CORRUPT if it is damaged or something else. */
 int paes_nonce_allocator_new(int is_3des, const char* path, paes_nonce_allocator** allocator);
 void paes_nonce_allocator_free(paes_nonce_allocator* allocator);
-/* The first counter block (16 bytes for AES, 8 for 3DES) of a nonce that is good for `bytes`, at
- * least 1, and how much its counters may encrypt. PAES_USAGE for more than a nonce can have,
- * PAES_FAILURE when the file cannot be written, when all have been used, and in a forked child. */
+/* The first counter block (16 bytes for AES, 8 for 3DES) of a nonce for `bytes` bytes, at least 1,
+ * and how much its counters may encrypt. PAES_USAGE for more than a nonce can have. PAES_FAILURE if
+ * the file cannot be written, if all nonces have been used, and in a forked child. */
 int paes_nonce_allocate(paes_nonce_allocator* allocator, uint64_t bytes, uint8_t counter[16],
                         uint64_t* limit_bytes);
 
-/* The first nonce of a row for so many messages under AES-GCM, 1 to 2^48. */
+/* The first nonce of a row for `messages` messages under AES-GCM, 1 to 2^48. */
 int paes_nonce_allocate_messages(paes_nonce_allocator* allocator, uint64_t messages,
                                  uint8_t first_nonce[12]);
 

@@ -18,8 +18,8 @@ namespace paes::python {
 
 namespace nb = nanobind;
 
-// An argument that must have a buffer. The stubs name the type; what is wrong with an object is
-// said where the buffer is taken, so that a caller reads one line instead of a list of overloads.
+// An argument that must have a buffer. The stubs name its type. An unsuitable object is reported
+// where the buffer is taken, so that a caller reads one line instead of a list of overloads.
 struct ReadArgument {
   nb::handle object;
 };
@@ -29,7 +29,7 @@ struct WriteArgument {
 struct PathArgument {
   nb::handle object;
 
-  // Raises what Python's own open raises for what cannot be the name of a file.
+  // Raises what Python's own open raises if this cannot be a file name.
   [[nodiscard]] std::string path() const;
 };
 
@@ -37,8 +37,8 @@ struct PathArgument {
 // keeps its memory in place.
 class Buffer {
  public:
-  // Throws TypeError for an object without a buffer, and what the object raises if it has one that
-  // is not there any more. `name` is the argument's, for our messages.
+  // Throws TypeError for an object without a buffer, and what the object raises if its buffer is
+  // gone. `name` is the argument's, for our messages.
   Buffer(ReadArgument from, const char* name) : Buffer(from.object, PyBUF_SIMPLE, name) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -57,7 +57,7 @@ class Buffer {
 
 class WritableBuffer : public Buffer {
  public:
-  // Throws TypeError for an object without a buffer, or with one that cannot be written.
+  // Throws TypeError for an object without a buffer, or with one that is not writable.
   WritableBuffer(WriteArgument from, const char* name)
       : Buffer(from.object, PyBUF_WRITABLE, name) {}
 
@@ -72,7 +72,7 @@ class NewBytes {
   explicit NewBytes(std::size_t size);
 
   [[nodiscard]] std::span<std::uint8_t> span() const noexcept;
-  // The first `size` of them.
+  // Its first `size` bytes.
   [[nodiscard]] nb::bytes take(std::size_t size) &&;
 
  private:
@@ -82,7 +82,7 @@ class NewBytes {
 // New bytes from the system's generator.
 [[nodiscard]] nb::bytes random_key(std::size_t size);
 
-// Calls `work` without the GIL where it takes longer than giving up the GIL does.
+// Calls `work`, without the GIL if the work takes longer than giving up the GIL does.
 inline constexpr std::size_t short_call_bytes = 4096;
 template <typename Work>
 auto without_gil(std::size_t bytes, Work&& work) {
@@ -93,8 +93,8 @@ auto without_gil(std::size_t bytes, Work&& work) {
   return work();
 }
 
-// One call at a time: an object that keeps state says so instead of waiting, because a thread that
-// waits with the GIL stops all others.
+// Allows one call at a time. An object that keeps state raises an error instead of waiting, because
+// a thread that waits with the GIL stops all others.
 class Turn {
  public:
   // Throws Error(usage) while another call has the turn.
@@ -109,11 +109,11 @@ class Turn {
 
 // Throws Error(usage) for a buffer of fewer than `needed` bytes.
 void check_room(std::size_t room, std::size_t needed);
-// Throws Error(usage) for a buffer of more or fewer bytes.
+// Throws Error(usage) unless the buffer has exactly `bytes` bytes.
 [[nodiscard]] std::span<std::uint8_t> exact_room(const WritableBuffer& buffer, std::size_t bytes);
 
-// Gives the memory for a result of so many bytes. A call whose result may be new bytes or go into a
-// buffer asks it.
+// Provides the memory for a result of this length: a call's result may be new bytes, or go into the
+// caller's buffer.
 using Room = std::function<std::span<std::uint8_t>(std::size_t bytes)>;
 template <typename Work>
 nb::bytes to_new_bytes(const Work& work) {
@@ -128,10 +128,10 @@ std::size_t to_buffer(WriteArgument buffer, const char* name, const Work& work) 
   return result.size();
 }
 
-// Whether they share memory.
+// Whether the two share memory.
 [[nodiscard]] bool overlap(std::span<const std::uint8_t> in, std::span<const std::uint8_t> out);
 // Throws Error(usage) if they share memory and do not begin at the same place: what is written
-// would then be read again.
+// would be read again.
 void check_overlap(std::span<const std::uint8_t> in, std::span<const std::uint8_t> out);
 
 }  // namespace paes::python

@@ -60,7 +60,7 @@ void add_little_endian(MutableBytes number, std::uint64_t more) {
   }
 }
 
-// One message in one direction, in as many calls as its user likes.
+// One message in one direction, in any number of calls.
 class Cipher {
  public:
   Cipher(const std::string& name, Bytes key, Bytes iv, bool decrypt,
@@ -91,9 +91,9 @@ class Cipher {
         done += part.size();
       } while (done < in.size());
     } catch (...) {
-      // A message that has stopped after a part has ended, by a signal's handler or because its
-      // last part has an impossible length: a caller who came again would have the first parts
-      // twice.
+      // A message has ended once it stopped after a part, because of a signal handler or because
+      // its last part has an impossible length. A caller who tried again would process the first
+      // parts twice.
       is_ended_ = is_ended_ || done != 0;
       throw;
     }
@@ -117,7 +117,7 @@ class Cipher {
                   "every call but the last takes whole blocks, of XTS whole data units");
     }
     const Bytes iv = Bytes(iv_).first(cipher_.iv_bytes());
-    // The end of the ciphertext is the next IV, and `out` may be `in`.
+    // The end of the ciphertext is the next IV. It is kept, because `out` may be `in`.
     std::array<std::uint8_t, 16> last_in{};
     const std::size_t block = cipher_.block_bytes();
     const bool is_whole = in.size() % step() == 0;
@@ -135,7 +135,7 @@ class Cipher {
     }
   }
 
-  // What all calls but the last take a multiple of. XTS without data units takes a message at once.
+  // Every call but the last takes a multiple of this. XTS without data units takes whole messages.
   [[nodiscard]] std::size_t step() const noexcept {
     if (chain_ == Chain::units) {
       return unit_bytes_ != 0 ? unit_bytes_ : SIZE_MAX;
@@ -143,7 +143,7 @@ class Cipher {
     return cipher_.block_bytes();
   }
 
-  // How much is done before a signal is handled: of 3DES, the slowest, about a second's work.
+  // How much is done before signals are handled: about a second's work for 3DES, the slowest.
   [[nodiscard]] std::size_t part_bytes() const noexcept {
     constexpr std::size_t most = std::size_t{16} << 20;
     return step() < most ? most / step() * step() : step();
@@ -184,7 +184,7 @@ class Cipher {
 
 constexpr std::size_t tag_bytes = 16;
 
-// As cryptography's AESGCM does. Shorter nonces are too easily used twice.
+// cryptography's AESGCM has the same limits. Shorter nonces are too easily used twice.
 void check_nonce(Bytes nonce) {
   if (nonce.size() < 8 || nonce.size() > 128) {
     throw Error(ErrorCode::usage, "nonce: " + std::to_string(nonce.size()) + " bytes",
@@ -199,7 +199,7 @@ nb::bytes generate_key(unsigned bit_length) {
   return random_key(bit_length / 8);
 }
 
-// What both directions are given. Text and tag are in one buffer, as in cryptography's AESGCM.
+// The arguments of both directions. Text and tag share one buffer, as in cryptography's AESGCM.
 class Message {
  public:
   Message(ReadArgument nonce, ReadArgument data, std::optional<ReadArgument> associated_data)
@@ -215,11 +215,11 @@ class Message {
   [[nodiscard]] Bytes associated_data() const {
     return associated_data_ ? associated_data_->bytes() : Bytes();
   }
-  // How much work it is: associated data are hashed.
+  // How much work it is, including associated data, which are hashed.
   [[nodiscard]] std::size_t bytes_to_read() const {
     return data().size() + associated_data().size();
   }
-  // Memory for the result, which may be that of the data.
+  // Memory for the result. It may be the data's own.
   [[nodiscard]] MutableBytes take(const Room& room, std::size_t bytes) const {
     const MutableBytes out = room(bytes);
     check_overlap(data(), out);
@@ -256,7 +256,7 @@ void decrypt(const Gcm& gcm, const Message& message, const Room& room) {
   }
 }
 
-// encrypt and decrypt as methods that return new bytes, or fill a buffer.
+// encrypt and decrypt as methods that return new bytes or fill a buffer.
 template <auto work>
 nb::bytes to_bytes(const Gcm& self, ReadArgument nonce, ReadArgument data,
                    std::optional<ReadArgument> associated_data) {
@@ -326,8 +326,9 @@ void add_ciphers(nb::module_& module) {
             return self.update(in.bytes(), out.span());
           },
           nb::arg("data"), nb::arg("buffer"),
-          "The same into a buffer of at least as many bytes, which may begin where `data` does and "
-          "must else share nothing with it. Returns how many bytes were written.");
+          "Encrypts or decrypts the next bytes into a buffer of at least as many bytes, which may "
+          "begin where `data` does and must otherwise share nothing with it. Returns how many "
+          "bytes were written.");
 
   nb::class_<Gcm>(
       module, "AESGCM",
@@ -356,16 +357,16 @@ void add_ciphers(nb::module_& module) {
            "12. Raises UsageError for another length.")
       .def("encrypt_into", &into<encrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(), nb::arg("buf"),
-           "The same into `buf`, which has exactly as many bytes and may begin where `data` does. "
-           "Returns their number.")
+           "Encrypts into `buf`, which has exactly as many bytes as encrypt returns and may begin "
+           "where `data` does. Returns their number.")
       .def("decrypt", &to_bytes<decrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(),
            "The text. Raises CorruptError, which is cryptography's InvalidTag, if the tag does not "
            "match.")
       .def("decrypt_into", &into<decrypt>, nb::arg("nonce"), nb::arg("data"),
            nb::arg("associated_data").none(), nb::arg("buf"),
-           "The same into `buf`, which has exactly as many bytes and may begin where `data` does. "
-           "It is all zeros if the tag does not match. Returns their number.");
+           "Decrypts into `buf`, which has exactly as many bytes as decrypt returns and may begin "
+           "where `data` does. It is all zeros if the tag does not match. Returns their number.");
 }
 
 }  // namespace paes::python

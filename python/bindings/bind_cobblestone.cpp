@@ -30,8 +30,8 @@ CobblestoneKey key_of(ReadArgument key, ReadArgument context, std::size_t key_by
   return CobblestoneKey(bytes.bytes(), Buffer(context, "context").bytes());
 }
 
-// A stream in one direction with the calls of cryptography's classes. They allow input and output
-// to share memory, and name what is called after the end.
+// A stream in one direction, with the calls of cryptography's classes. They allow input and output
+// to share memory, and their errors name the call that came after the end.
 template <typename Coder, std::size_t key_bytes>
 class Stream {
  public:
@@ -111,8 +111,8 @@ class Stream {
     }
   }
 
-  // A stream that has failed has ended, unless nothing was done, and so has one that a signal's
-  // handler has stopped.
+  // A stream has ended once it failed, unless nothing was done, or once a signal handler stopped
+  // it.
   std::size_t run(Bytes in, MutableBytes out) {
     std::size_t written = 0;
     for (;;) {
@@ -160,8 +160,9 @@ nb::class_<Stream<Coder, key_bytes>> add_stream(nb::module_& module, const char*
            "The next bytes of the stream. Returns what is complete, in chunks of 16384 bytes of "
            "text, and keeps the rest. Raises AlreadyFinalized once the stream has ended.")
       .def("update_into", &Class::update_into, nb::arg("data"), nb::arg("buf"),
-           "The same into `buf`, which may share memory with `data`. Returns how many bytes were "
-           "written. Raises UsageError, and does nothing, if there is too little room.")
+           "Writes what update would return into `buf`, which may share memory with `data`. "
+           "Returns how many bytes were written. Raises UsageError, and does nothing, if there is "
+           "too little room.")
       .def("finalize", &Class::finalize,
            "Ends the stream and returns the rest. Raises AlreadyFinalized if it has ended.");
 }

@@ -27,7 +27,7 @@ const char* class_of(ErrorCode code) {
   return "Error";
 }
 
-// Leaves the exception, or one that was raised on the way to it, with the interpreter.
+// Leaves the exception with the interpreter, or another one that was raised on the way to it.
 void set(const char* name, const std::string& message, const std::string& hint) {
   try {
     const nb::object type = nb::module_::import_("paes.errors").attr(name);

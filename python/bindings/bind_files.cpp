@@ -27,8 +27,8 @@ Shared shared_with_library(nb::object object) {
           }};
 }
 
-// The source's bytes by a Python function `read_at(offset, size)`, which returns at most `size`
-// bytes. It gets no view of our memory, which it could keep.
+// Reads the source with a Python function `read_at(offset, size)`, which returns at most `size`
+// bytes. It gets no view of our memory, because it could keep it.
 ReadAt reading_with(Shared read_at) {
   return [read_at = std::move(read_at)](std::uint64_t offset, std::span<std::uint8_t> to) {
     const Held held;
@@ -49,7 +49,7 @@ Writer::Write writing_with(Shared write) {
   };
 }
 
-// SealFor or OpenWith, with what both have beside recipients or identities.
+// Makes SealFor or OpenWith from what both have besides recipients or identities.
 template <typename Keys>
 Keys with_own_keys(Keys keys, const Passphrase* passphrase, const CobblestoneKey* key) {
   if (passphrase != nullptr) {
@@ -61,13 +61,13 @@ Keys with_own_keys(Keys keys, const Passphrase* passphrase, const CobblestoneKey
   return keys;
 }
 
-// What the library warns of, until the thread with the GIL tells it.
+// Collects the library's warnings until the thread with the GIL passes them on.
 class Warnings {
  public:
   [[nodiscard]] std::function<void(const std::string& what_why)> collect() const {
     return [all = all_](const std::string& what_why) { all->push_back(what_why); };
   }
-  // The file is complete, whether or not a filter makes an exception of the warning.
+  // The file is complete, even if a filter turns the warning into an exception.
   void tell() const {
     for (const std::string& one : std::exchange(*all_, {})) {
       if (PyErr_WarnEx(PyExc_UserWarning, one.c_str(), 1) != 0) {
@@ -80,7 +80,7 @@ class Warnings {
   std::shared_ptr<std::vector<std::string>> all_ = std::make_shared<std::vector<std::string>>();
 };
 
-// Runs a call for a whole file, with what its options say of progress and of an end.
+// Runs a call for a whole file, and follows its options for progress and cancelling.
 template <typename Call>
 auto whole_file(FileOptions options, nb::handle progress, const Call& call) {
   decltype(call(options)) result{};
@@ -107,8 +107,8 @@ std::size_t changed_file(const std::function<std::size_t(const FileOptions& opti
   return recipients;
 }
 
-// `from` is a path, or a tuple of a function that reads at an offset, the length, and a name. That
-// function also goes to `shared`.
+// `from` is a path, or a tuple of a function that reads at an offset, the length, and a name. The
+// function is also stored in `shared`.
 using CallbackParts = std::tuple<nb::object, std::uint64_t, std::string>;
 FileSource source_of(nb::handle from, Shared& shared) {
   if (nb::isinstance<nb::tuple>(from)) {
@@ -145,7 +145,7 @@ class PyReader {
     return read_interruptibly(open_reader(), offset, to);
   }
 
-  // For the collector of garbage, which comes while no call is running.
+  // For the garbage collector, which runs only while no call does.
   [[nodiscard]] PyObject* callback() const { return callback_ ? callback_->ptr() : nullptr; }
   void clear() {
     reader_.reset();
@@ -161,7 +161,7 @@ class PyReader {
   }
 
   Shared callback_;
-  Cancel cancel_;  // before what uses it
+  Cancel cancel_;  // before its users
   std::unique_ptr<Reader> reader_;
 };
 
@@ -205,7 +205,7 @@ class PyWriter {
         try {
           check_signals();
         } catch (...) {
-          clear();  // a caller that wrote the same again would have the first part twice
+          clear();  // a caller that wrote it again would have the first part twice
           throw;
         }
       }
@@ -223,7 +223,7 @@ class PyWriter {
     return text_bytes;
   }
 
-  // Nothing is left of a file that was not committed.
+  // A file that was not committed leaves nothing behind.
   void clear() {
     writer_.reset();
     callback_.reset();
@@ -246,13 +246,13 @@ class PyWriter {
 
   Warnings warnings_;
   Shared callback_;
-  Cancel cancel_;  // before what uses it
+  Cancel cancel_;  // before its users
   std::shared_ptr<Writer> writer_;
   std::atomic_flag in_use_;
 };
 
-// A file object may refer to the reader or writer that uses it. The collector of garbage finds such
-// a circle by these.
+// A file object may refer to the reader or writer that uses it. These let the garbage collector
+// find such a circle.
 template <typename File>
 int visit_callback(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
@@ -399,7 +399,7 @@ void add_files(nb::module_& module) {
       .def(
           "read_at",
           [](const PyReader& self, std::uint64_t offset, std::uint64_t size) {
-            // A size beyond the end asks for no memory.
+            // A size beyond the end must not allocate memory.
             const std::uint64_t left = self.size() - std::min(self.size(), offset);
             NewBytes text(static_cast<std::size_t>(std::min(size, left)));
             const std::size_t got = self.read_at(offset, text.span());

@@ -15,8 +15,8 @@ namespace paes::python {
 
 namespace {
 
-// A file may be a pipe that another thread of Python's writes, and an encrypted one takes a second
-// of key derivation: no call for a file holds the GIL.
+// No call for a file holds the GIL: the file may be a pipe that another Python thread writes, and
+// an encrypted one takes a second of key derivation.
 std::vector<Recipient> load_recipients(const PathArgument& file) {
   const std::string path = file.path();
   const Released released;

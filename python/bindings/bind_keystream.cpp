@@ -25,14 +25,14 @@ using Seconds = std::chrono::duration<double>;
 using Bytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
 
-// A context that may be closed while another thread is in a call: the library wants close to come
-// after all others.
+// A context that may be closed while another thread is in a call. The library requires close to
+// come after all other calls.
 template <typename Context>
 class Closable {
  public:
   explicit Closable(Context context) : context_(std::move(context)) {}
 
-  // Calls `work` with the context, without the GIL where that pays.
+  // Calls `work` with the context, without the GIL if that pays.
   template <typename Work>
   auto with(std::size_t bytes, const Work& work) {
     return without_gil(bytes, [&] {
@@ -47,8 +47,8 @@ class Closable {
   }
 
  private:
-  // Not in a child, where a thread of the parent's may hold it for ever. There the library refuses
-  // all calls and closes nothing.
+  // Does not lock in a child, where a thread of the parent's may hold the lock for ever. There the
+  // library refuses all calls and closes nothing.
   template <typename Lock>
   Lock lock() {
     return getpid() == process_ ? Lock(closing_) : Lock();
@@ -61,7 +61,7 @@ class Closable {
 using Counters = Closable<KeystreamContext>;
 using Messages = Closable<SealedContext>;
 
-// The method of a context that encrypts, or decrypts, into a buffer or into new bytes.
+// A context's method that encrypts or decrypts into a buffer or into new bytes.
 template <auto method>
 nb::bytes to_bytes(Counters& self, std::uint64_t offset, ReadArgument data) {
   const Buffer in(data, "data");
@@ -84,7 +84,7 @@ std::size_t into(Counters& self, std::uint64_t offset, ReadArgument data, WriteA
 
 constexpr std::size_t tag_bytes = 16;
 
-// One message of a SealedContext, with its tag at the end of the ciphertext.
+// A message of a SealedContext, with its tag after the ciphertext.
 class Message {
  public:
   Message(std::uint64_t number, ReadArgument data, ReadArgument associated_data)
@@ -138,7 +138,7 @@ std::size_t message_into(Messages& self, std::uint64_t number, ReadArgument data
   return to_buffer(buffer, "buffer", [&](const Room& room) { (message.*work)(self, room); });
 }
 
-// When a call that may take so long must be over. No clock counts centuries.
+// When a call must end that may take this long. Clocks do not count centuries.
 std::chrono::steady_clock::time_point deadline_in(double seconds) {
   if (!(seconds >= 0)) {
     throw Error(ErrorCode::usage, "seconds must be 0 or more");
@@ -148,7 +148,7 @@ std::chrono::steady_clock::time_point deadline_in(double seconds) {
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(most);
 }
 
-// In parts, so that a signal is handled in between.
+// In parts, so that signals are handled in between.
 bool idle_interruptibly(KeystreamEngine& keystream,
                         std::chrono::steady_clock::time_point deadline) {
   constexpr std::chrono::milliseconds part{50};
@@ -185,14 +185,14 @@ void add_keystream(nb::module_& module) {
            "them, and in a forked child.")
       .def("encrypt_into", &into<&KeystreamContext::encrypt>, nb::arg("offset"), nb::arg("data"),
            nb::arg("buffer"),
-           "The same into a buffer of at least as many bytes, which may be `data` itself. Returns "
+           "Encrypts into a buffer of at least as many bytes, which may be `data` itself. Returns "
            "how many bytes were written.")
       .def("decrypt", &to_bytes<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"),
            "`data`, which lies at byte `offset`, decrypted. Records nothing. Raises UsageError "
            "beyond limit_bytes.")
       .def("decrypt_into", &into<&KeystreamContext::decrypt>, nb::arg("offset"), nb::arg("data"),
            nb::arg("buffer"),
-           "The same into a buffer of at least as many bytes, which may be `data` itself. Returns "
+           "Decrypts into a buffer of at least as many bytes, which may be `data` itself. Returns "
            "how many bytes were written.")
       .def(
           "prefetch",
@@ -223,16 +223,16 @@ void add_keystream(nb::module_& module) {
            "child.")
       .def("seal_into", &message_into<&Message::seal>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data"), nb::arg("buffer"),
-           "The same into a buffer of exactly as many bytes, which may begin where `data` does. "
-           "Returns their number.")
+           "Seals into a buffer of exactly as many bytes as seal returns, which may begin where "
+           "`data` does. Returns their number.")
       .def("open", &message_to_bytes<&Message::open>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data") = nb::bytes("", 0),
            "The text. Raises CorruptError if the tag does not match. Until it returns, nobody may "
            "change what it was given (AESGCM says why).")
       .def("open_into", &message_into<&Message::open>, nb::arg("message"), nb::arg("data"),
            nb::arg("associated_data"), nb::arg("buffer"),
-           "The same into a buffer of exactly as many bytes, which may begin where `data` does, "
-           "and is all zeros if the tag does not match. Returns their number.")
+           "Opens into a buffer of exactly as many bytes as open returns, which may begin where "
+           "`data` does and is all zeros if the tag does not match. Returns their number.")
       .def(
           "prefetch",
           [](Messages& self, std::uint64_t message) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Giving up the GIL and taking it, in any thread and also while the interpreter ends. Until 3.14,
-// Python ends a thread that asks for the GIL then by unwinding its stack (pthread_exit), which C++
-// answers with std::terminate. Here such a thread stops where it is until the process has ended,
-// as in later versions of Python.
+// Gives up the GIL and takes it, in any thread and also while the interpreter ends. Before 3.14,
+// Python ends a thread that then asks for the GIL by unwinding its stack (pthread_exit), and C++
+// answers that with std::terminate. Here such a thread stops where it is until the process has
+// ended, as in later versions of Python.
 #pragma once
 
 #include <cxxabi.h>
@@ -23,8 +23,8 @@ namespace nb = nanobind;
   }
 }
 
-// For calls of Python's that may take the GIL, and between them and here nothing of C++ that may
-// not be unwound.
+// For calls of Python that may take the GIL. Between here and the call there must be nothing of C++
+// that may not be unwound.
 template <typename Call>
 auto or_stop(const Call& call) {
   try {
@@ -34,7 +34,7 @@ auto or_stop(const Call& call) {
   }
 }
 
-// No GIL in this scope.
+// Gives up the GIL for this scope.
 class Released {
  public:
   Released() : state_(PyEval_SaveThread()) {}
@@ -48,9 +48,9 @@ class Released {
   PyThreadState* state_;
 };
 
-// A thread asks for the GIL. It must not do so once the interpreter is gone, of which Python itself
-// gives no sign that could not be outrun: so the interpreter's end waits for those who ask, and
-// whoever comes later is stopped.
+// A thread that asks for the GIL. It must not ask once the interpreter is gone, and Python itself
+// gives no sign of that in time. So the interpreter's end waits for those who ask, and stops
+// whoever comes later.
 class Asking {
  public:
   Asking() noexcept {
@@ -67,11 +67,11 @@ class Asking {
   // In a forked child nobody asks: it has none of its parent's other threads.
   static void begin_in_child() noexcept { askers.store(0); }
 
-  // If the interpreter goes away, that is in this thread, which has the GIL. Those who ask already
+  // If the interpreter goes away, this thread does it, with the GIL. Those who have asked already
   // are stopped when they get it.
   static void end() noexcept {
     if (!is_ending()) {
-      return;  // somebody has thrown the module away
+      return;  // somebody has removed the module
     }
     ends_here = true;
     is_over.store(true);
@@ -96,7 +96,7 @@ class Asking {
   static inline thread_local bool ends_here = false;
 };
 
-// The GIL in this scope, whether or not the thread has it or knows Python.
+// Takes the GIL for this scope, whether or not the thread has it or is known to Python.
 class Held {
  public:
   Held() : state_(take()) {}

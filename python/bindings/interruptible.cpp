@@ -15,7 +15,7 @@ namespace paes::python {
 
 namespace {
 
-// Short enough that nobody waits for an answer, long enough that nobody pays for it.
+// Short enough that nobody notices a delay, long enough that it costs nothing.
 constexpr std::chrono::milliseconds look_every{50};
 
 class Worker {
@@ -48,7 +48,7 @@ class Worker {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, look_every, [this] { return is_done_; });
   }
-  // Gives back what the work threw.
+  // Returns what the work threw.
   [[nodiscard]] std::exception_ptr join() {
     thread_.join();
     return failure_;

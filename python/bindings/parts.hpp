@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each file of this folder adds to the module.
+// The functions with which each file of this folder adds its part to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace paes::python {
 
-// Raises the exception of that name in paes/errors.py, for what has no ErrorCode.
+// Raises the exception of this name in paes/errors.py, for errors without an ErrorCode.
 [[noreturn]] void raise(const char* name, const std::string& message);
 
 void add_errors(nanobind::module_& module);

@@ -16,7 +16,7 @@
 namespace paes::age {
 
 inline constexpr std::size_t payload_nonce_bytes = 16;
-// The format has no limit of chunks; the text of so many has lengths of 63 bits.
+// The format does not limit the number of chunks. With this many, the text's length has 63 bits.
 inline constexpr Chunking chunking = {.prefix_bytes = payload_nonce_bytes,
                                       .text_bytes = 65536,
                                       .tag_bytes = 16,
@@ -26,14 +26,14 @@ inline constexpr Chunking chunking = {.prefix_bytes = payload_nonce_bytes,
 using PayloadKey = std::array<std::uint8_t, 32>;
 void derive_payload_key(Bytes file_key, Bytes payload_nonce, PayloadKey& key);
 
-// Eleven bytes of chunk number, big-endian, and a mark on the last chunk. The program would take
-// centuries to reach a chunk whose number has more than 64 bits.
+// Eleven bytes of chunk number, big-endian, and a mark on the last chunk. A number of more than 64
+// bits would take centuries to reach.
 [[nodiscard]] std::array<std::uint8_t, 12> chunk_nonce(std::uint64_t chunk, bool is_last) noexcept;
 
-// A payload in memory, under a fresh nonce.
+// Seals a payload in memory, under a fresh nonce.
 [[nodiscard]] std::vector<std::uint8_t> seal_payload(Bytes file_key, Bytes plaintext);
 
-// The plaintext, if every chunk is authentic and only the last one is marked as the last.
+// The plaintext, if every chunk is authentic and only the last one is marked as last.
 [[nodiscard]] std::optional<SecretBytes> open_payload(Bytes file_key, Bytes payload);
 
 }  // namespace paes::age

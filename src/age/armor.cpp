@@ -75,7 +75,7 @@ void ArmorReader::add(Bytes text, std::vector<std::uint8_t>& file) {
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     const std::string_view part = rest.substr(0, end);
-    // Nothing that may be accepted has a longer line than the whitespace around the armor.
+    // No valid line is longer than the whitespace around the armor.
     if (partial_.size() + part.size() > max_armor_whitespace) {
       throw refused("a line is too long");
     }

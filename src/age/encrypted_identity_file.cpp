@@ -12,7 +12,7 @@ namespace {
 
 using libcrypto::text_of;
 
-// What went wrong with the file of keys is not said of the file that they are to open. No option
+// An error of the file of keys names that file, not the one that the keys are to open. No option
 // raises the limit of its work factor.
 Error about(const std::string& name, const Error& error) {
   return {error.code == ErrorCode::corrupt ? ErrorCode::usage : error.code,
@@ -40,8 +40,8 @@ std::vector<std::uint8_t> read_file(Bytes contents, const std::string& name) {
               "decrypt it, and give what it holds");
 }
 
-// One key that stands for all of the file, because how many there are is not known until someone
-// needs them: then the passphrase is asked for, once.
+// A single key that stands for the whole file: how many keys it has is not known until someone
+// needs them. Only then is the passphrase asked for, once.
 class EncryptedIdentityFile final : public IdentityKey {
  public:
   EncryptedIdentityFile(std::vector<std::uint8_t> file, std::string name, Prompts prompts)

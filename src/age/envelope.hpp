@@ -13,7 +13,7 @@
 
 namespace paes::age {
 
-// A file around `plaintext`. All throw as seal_header does, and Error(usage) above
+// Seal `plaintext` into a file. Both functions throw like seal_header(), and Error(usage) above
 // container::max_envelope_bytes.
 [[nodiscard]] std::vector<std::uint8_t> seal_to_recipients(
     std::span<const SharedRecipient> recipients, Bytes plaintext, const WaitReady& wait = {});
@@ -24,7 +24,7 @@ namespace paes::age {
 
 [[nodiscard]] std::vector<std::uint8_t> seal_envelope(const SealTo& to, Bytes plaintext);
 
-// The stanzas of an envelope, parsed without a key: they say what opens it. Throws Error(corrupt).
+// The stanzas of an envelope, parsed without a key. They tell what opens it. Throws Error(corrupt).
 struct Summary {
   struct Stanza {
     std::string type;      // "X25519", "scrypt", or any other
@@ -34,19 +34,18 @@ struct Summary {
 };
 [[nodiscard]] Summary summarize(Bytes envelope);
 [[nodiscard]] Summary summarize(const ParsedHeader& header);
-void check_change(Bytes envelope, const RecipientChange& change);  // as for its header
+void check_change(Bytes envelope, const RecipientChange& change);  // throws like the header's
 
-// An envelope that is open. It views the bytes given.
+// An opened envelope. It is a view of the bytes given.
 class OpenEnvelope {
  public:
-  // Throws as open_header does, and Error(corrupt) if the envelope is malformed or its payload is
-  // wrong.
+  // Throws like open_header(), and Error(corrupt) for a malformed envelope or a wrong payload.
   OpenEnvelope(Bytes envelope, const Credentials& credentials);
 
   [[nodiscard]] const SecretBytes& plaintext() const noexcept { return plaintext_; }
   [[nodiscard]] SecretBytes take_plaintext() && { return std::move(plaintext_); }
 
-  // The same envelope for others. Throws as change_header does.
+  // The envelope for other readers. Throws like change_header().
   [[nodiscard]] std::vector<std::uint8_t> changed(const RecipientChange& change) const;
 
  private:

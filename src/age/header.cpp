@@ -33,8 +33,8 @@ void check_length(const std::string& header) {
   }
 }
 
-// `text` holds the version line and the stanzas. What a reader would refuse is not written: a
-// plugin's stanzas are in it, and a list of recipients has no other bound.
+// `text` is the version line and the stanzas. Refuses to write what a reader would refuse: plugins
+// write stanzas themselves, and nothing else bounds a list of recipients.
 std::string complete(std::string text, Bytes file_key) {
   text.append(mac_mark);
   append_mac(text, header_mac(file_key, bytes_of(text)));
@@ -67,7 +67,7 @@ Error may_not_stand_together(const Labels& one, const Labels& other) {
               : "recipients: may not stand in one file: a plugin's key goes with its like alone"};
 }
 
-// Throws Error(usage) unless all of them have the same labels, those that are there included.
+// Throws Error(usage) unless all of them have the same labels, including those already there.
 void append_wrapped(std::string& text, std::span<const SharedRecipient> recipients, Bytes file_key,
                     const WaitReady& wait, std::optional<Labels> labels = std::nullopt) {
   for (const SharedRecipient& recipient : recipients) {
@@ -84,8 +84,8 @@ void append_wrapped(std::string& text, std::span<const SharedRecipient> recipien
   }
 }
 
-// Labels are not written into a header. Nobody mixes stanzas, so that one of the types that the
-// specification has tells of all, whatever stands beside it: a plugin's, or one that means nothing.
+// A header does not contain labels. But nobody mixes stanzas, so one stanza of a specified type
+// tells for all, whatever stands beside it (a plugin's, or one that means nothing).
 Labels labels_of(std::span<const Stanza> stanzas) {
   const bool is_post_quantum =
       std::any_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
@@ -94,9 +94,9 @@ Labels labels_of(std::span<const Stanza> stanzas) {
   return is_post_quantum ? Labels{std::string(post_quantum_label)} : Labels{};
 }
 
-// The file key by a plugin that knows the passphrase. A plugin that fails, because its program or
-// its hardware is not there, may have nothing to do with the file. So its error is thrown only if
-// nobody is left who may open it.
+// The file key from a plugin that knows the passphrase. A plugin that fails, because its program or
+// its hardware is missing, may have nothing to do with the file. So its error is thrown only if
+// nobody else can open it.
 std::optional<SecretBytes> unwrap_with_plugins(const ParsedHeader& header,
                                                const Credentials& credentials) {
   Effort effort(credentials.wait);
@@ -110,7 +110,7 @@ std::optional<SecretBytes> unwrap_with_plugins(const ParsedHeader& header,
         return file_key;
       }
     } catch (const Error& error) {
-      check(credentials.wait);  // its caller may have given up, which is no plugin's failure
+      check(credentials.wait);  // if the caller has given up, the plugin did not fail
       if (error.code != ErrorCode::failure) {
         throw;
       }
@@ -224,7 +224,7 @@ ParsedHeader parse_checked(Bytes file) {
 }
 
 SecretBytes open_header(const ParsedHeader& header, const Credentials& credentials) {
-  const Stanza& first = header.stanzas.front();  // scrypt stands alone
+  const Stanza& first = header.stanzas.front();  // scrypt has no other stanza beside it
   SecretBytes file_key =
       first.type() == scrypt_type
           ? unwrap_with_passphrase(header, credentials)

@@ -84,7 +84,7 @@ class HybridRecipient final : public RecipientKey {
 
 class HybridIdentity final : public IdentityKey {
  public:
-  // `prompts` are for the plugin that stands in for a libcrypto without ML-KEM.
+  // `prompts` are for the plugin that replaces a libcrypto without ML-KEM.
   explicit HybridIdentity(SecretKey key, const Prompts& prompts = {}) : key_(std::move(key)) {
     if (!libcrypto::has_ml_kem_768()) {
       plugin_ = plugin_identity(plugin_name, text_as("AGE-PLUGIN-PQ-"), prompts);

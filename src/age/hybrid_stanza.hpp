@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stanza that a hybrid recipient makes (c2sp.org/age, "The MLKEM768-X25519 hybrid post-quantum
-// recipient type"), as a header has it: no keys are needed to read it.
+// A hybrid recipient's stanza in a header (c2sp.org/age, "The MLKEM768-X25519 hybrid post-quantum
+// recipient type"). Reading it needs no keys.
 #pragma once
 
 #include <array>

@@ -26,7 +26,6 @@ constexpr std::array kinds = {
 constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_file_keys = 10000;
 
-// The kind that claims the text.
 const KeyKind& find_kind(bool (*KeyKind::*claims)(std::string_view), std::string_view text) {
   return **std::find_if(kinds.begin(), kinds.end() - 1, [&](const KeyKind* kind) {
     return kind->*claims != nullptr && (kind->*claims)(text);
@@ -40,8 +39,8 @@ void check_length(Bytes contents, std::string_view source) {
   }
 }
 
-// Calls take(line, where) for every line that may hold a key; `where` is the file's name and line
-// number. take's errors get it in front.
+// Calls take(line, where) for every line that may hold a key. `where` is the file's name and line
+// number, and is put in front of take's errors.
 template <typename Take>
 void for_each_key_line(Bytes contents, std::string_view source, std::string_view kind, Take take) {
   const auto file_error = [&](const std::string& why) -> Error {
@@ -113,7 +112,7 @@ bool mentions_secret_key(std::string_view text) {
   if (find(text, "age-secret-key") != text.end()) {
     return true;
   }
-  // A file may be named after a plugin. "-1" and a checksum follow the name in a key.
+  // A file may have a plugin's name. In a key, "-1" and a checksum follow the name.
   constexpr std::ptrdiff_t checksum_length = 6;
   const auto plugin = find(text, "age-plugin-");
   for (auto at = plugin; at != text.end(); ++at) {
@@ -146,7 +145,7 @@ SecretBytes identity_file_text(const IdentityKey& identity) {
   char date[32];
   (void)std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   std::string comments = std::string("# created: ") + date + "\n";
-  // Only its plugin may know it.
+  // Empty if only its plugin knows it.
   if (const std::string text = identity.recipients().front()->text(); !text.empty()) {
     comments += "# public key: " + text + "\n";
   }

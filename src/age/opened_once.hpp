@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a passphrase opens, opened when it is first needed: nobody is asked twice, not even for the
-// next file after a wrong answer.
+// What a passphrase opens, opened when first needed. Nobody is asked twice, not even for the next
+// file after a wrong answer.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@ namespace paes::age {
 template <typename T>
 class OpenedOnce {
  public:
-  // What `open` gave, or its Error(wrong_key) again. Another thread waits here until the first
-  // one's user has answered, or `wait` throws. After any other failure `open` is called again.
+  // What `open` returned, or its Error(wrong_key) again. Other threads wait until the first one's
+  // user answers or `wait` throws. After any other failure, `open` is called again.
   template <typename Open>
   const T& get(const WaitReady& wait, const Open& open) {
     std::unique_lock lock(mutex_, std::defer_lock);

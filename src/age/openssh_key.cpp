@@ -35,7 +35,7 @@ constexpr std::array ciphers = {
     SectionCipher{"aes128-gcm@openssh.com", "AES-128-GCM", 16, 12, 16, 16},
 };
 
-// ssh-keygen's default is 16, or 24 in newer versions. This many take one to two minutes.
+// ssh-keygen's default is 16, or 24 in newer versions. 10,000 rounds take one to two minutes.
 constexpr std::uint32_t max_rounds = 10000;
 constexpr std::size_t max_salt_bytes = 1024;
 
@@ -126,7 +126,7 @@ SecretBytes OpensshKey::decrypt(Bytes passphrase, const WaitReady& wait) const {
     return Error(ErrorCode::wrong_key, name_ + ": the passphrase is wrong");
   };
   if (passphrase.empty()) {
-    throw wrong();  // ssh-keygen encrypts with none that is empty, and bcrypt_pbkdf takes none
+    throw wrong();  // ssh-keygen encrypts with no empty passphrase, and bcrypt_pbkdf takes none
   }
   SecretBytes derived(cipher_->key_bytes + cipher_->iv_bytes);
   bcrypt_pbkdf(
@@ -138,7 +138,7 @@ SecretBytes OpensshKey::decrypt(Bytes passphrase, const WaitReady& wait) const {
                               Bytes(section_).subspan(sealed.size()), section)) {
     throw wrong();
   }
-  // The writer repeats a random number, so that a wrong key is noticed without a tag.
+  // The writer repeats a random number, which reveals a wrong key without a tag.
   WireReader reader(section);
   const std::uint32_t first_check = reader.number();
   if (first_check != reader.number()) {

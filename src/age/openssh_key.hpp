@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of a private key as ssh-keygen writes it (OpenSSH's PROTOCOL.key): the public key in
-// clear, then a section with the private one, which may be encrypted under a passphrase.
+// A private key file of ssh-keygen (OpenSSH's PROTOCOL.key): the public key in clear, then a
+// section with the private key, which may be encrypted under a passphrase.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct SectionCipher;
 
 class OpensshKey {
  public:
-  // `data` is what stands between BEGIN and END. Throws Error(usage), as all of it does; `name` is
-  // the file's. A derivation that costs too much is refused here, before anyone is asked.
+  // `data` is what stands between BEGIN and END, and `name` is the file's. Throws Error(usage),
+  // like all members. Refuses a derivation that costs too much before anyone is asked.
   OpensshKey(Bytes data, std::string name);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -45,7 +45,7 @@ class OpensshKey {
   std::uint32_t rounds_ = 0;
   Wire public_wire_;
   const SshType* type_ = nullptr;
-  SecretBytes section_;  // followed by the tag of a cipher that has one
+  SecretBytes section_;  // followed by the tag, if the cipher has one
 };
 
 }  // namespace paes::age

@@ -14,7 +14,7 @@ namespace {
 enum class DerTag : std::uint8_t { integer = 0x02, octets = 0x04, object = 0x06, sequence = 0x30 };
 
 // Takes values off the front of DER (X.690, section 10): definite lengths in their shortest form.
-// What cannot be read is empty, and is_good() is false from then on.
+// What cannot be read is empty, and is_good() stays false from then on.
 class DerReader {
  public:
   explicit DerReader(Bytes der) noexcept : rest_(der) {}
@@ -45,7 +45,7 @@ class DerReader {
     return value;
   }
 
-  // A number that is not negative, big-endian, without a leading zero. Zero is empty.
+  // A non-negative number, big-endian, without a leading zero. Zero is empty.
   Bytes number() noexcept {
     Bytes value = next(DerTag::integer);
     const bool has_zero = !value.empty() && value.front() == 0;

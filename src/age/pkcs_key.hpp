@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private keys in the older forms that ssh-keygen -m PEM and openssl write, in DER: RSA's own
-// (RFC 8017, appendix A.1.2) and PKCS #8 (RFC 5208), the latter also for Ed25519 (RFC 8410).
+// Private keys in the older forms that ssh-keygen -m PEM and openssl write, in DER: RSA's own form
+// (RFC 8017, appendix A.1.2) and PKCS #8 (RFC 5208), also for Ed25519 (RFC 8410).
 #pragma once
 
 #include <string>

@@ -15,14 +15,14 @@ namespace {
 constexpr std::string_view recipient_prefix = "age1";
 constexpr std::string_view identity_prefix = "AGE-PLUGIN-";
 
-// Base 64 that a plugin sends as a word, as text for the user.
+// Decodes Base 64 that a plugin sends as a word, as text for the user.
 std::string decoded(const std::string& word) {
   std::string text(word.size() * 6 / 8, '\0');
   return base64::decode(word, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}) ? text
                                                                                            : "";
 }
 
-// Answers what both machines may ask of the user. False for any other command.
+// Answers what a plugin may ask the user. False for any other command.
 bool answer_prompt(PluginProcess& plugin, const Message& message, const Prompts& prompts) {
   const std::string& command = message.command();
   const auto answer_with = [&](const auto& ask) {
@@ -80,7 +80,7 @@ NewStanza wrapped_stanza(const PluginProcess& plugin, const Message& message) {
   return stanza;
 }
 
-// A command with a text that is a secret, wiped afterwards.
+// Sends a command whose text is a secret, and wipes it afterwards.
 void send_text(PluginProcess& plugin, std::string_view command, Bytes text) {
   std::string line;
   line.reserve(command.size() + 1 + text.size());
@@ -108,7 +108,7 @@ class PluginRecipient final : public RecipientKey {
  private:
   std::string plugin_;
   std::string text_;
-  SecretBytes identity_;  // empty, or in place of the text
+  SecretBytes identity_;  // empty, or used in place of the text
   Prompts prompts_;
 };
 
@@ -261,7 +261,7 @@ SharedIdentity parse_plugin_identity(std::string_view text, const std::string& n
   return plugin_identity(plugin, SecretBytes(libcrypto::bytes_of(text)), prompts);
 }
 
-// "age1NAME1...". age's own keys have one '1' alone.
+// "age1NAME1...". age's own keys have only one '1'.
 bool claims_recipient(std::string_view text) {
   return text.starts_with(recipient_prefix) && text.rfind('1') > recipient_prefix.size();
 }

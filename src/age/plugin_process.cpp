@@ -25,11 +25,11 @@ namespace paes::age {
 namespace {
 
 constexpr std::size_t max_stanza_bytes = std::size_t{64} << 10;
-// Far more than any plugin has to say. One that goes on without an end must not keep its caller for
+// Far more than any plugin has to say. One that talks without end must not keep its caller for
 // ever.
 constexpr std::size_t max_messages = 10000;
 constexpr auto time_to_end = std::chrono::milliseconds(1000);
-// Its user waits for nothing but the end.
+// The user waits only for the end.
 constexpr auto time_to_end_given_up = std::chrono::milliseconds(200);
 
 Error no_plugin(std::string_view name, const std::string& why) {
@@ -37,7 +37,7 @@ Error no_plugin(std::string_view name, const std::string& why) {
           "install age-plugin-" + std::string(name) + " in a folder of PATH"};
 }
 
-// A folder that is not absolute would depend on where somebody stands, so it is passed over.
+// A relative folder would depend on the current directory, so it is skipped.
 std::string find_on_path(std::string_view name) {
   const char* const path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "";
@@ -57,7 +57,7 @@ std::string find_on_path(std::string_view name) {
   throw no_plugin(name, "there is no program age-plugin-" + std::string(name) + " on the path");
 }
 
-// What posix_spawn is told, freed at the end.
+// Arguments for posix_spawn, freed at the end.
 struct SpawnOptions {
   SpawnOptions() {
     posix_spawn_file_actions_init(&actions);
@@ -119,8 +119,8 @@ PluginProcess::PluginProcess(std::string_view name, const char* machine, const W
 
 PluginProcess::~PluginProcess() {
   socket_ = Descriptor();
-  // Only the protocol says whether a plugin has done its work, because its status is not to be had
-  // where the caller's program ignores SIGCHLD or collects all children itself (ECHILD).
+  // Only the protocol says whether a plugin has done its work: its status cannot be had if the
+  // caller's program ignores SIGCHLD or collects all children itself (ECHILD).
   const auto deadline =
       std::chrono::steady_clock::now() + (is_given_up_ ? time_to_end_given_up : time_to_end);
   int status = 0;
@@ -154,7 +154,7 @@ void PluginProcess::wait_for(short events) {
 void PluginProcess::send(std::string_view arguments, Bytes body) {
   NewStanza stanza{std::string(arguments), {body.begin(), body.end()}};
   std::string text;
-  text.reserve(max_stanza_bytes);  // so that nothing is left behind when it grows
+  text.reserve(max_stanza_bytes);  // growing would leave a copy behind
   append_stanza(text, stanza);
   const WipeOnExit wiped_text({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
   const WipeOnExit wiped_arguments(
@@ -162,8 +162,8 @@ void PluginProcess::send(std::string_view arguments, Bytes body) {
   const WipeOnExit wiped_body(stanza.body);
   for (std::string_view rest = text; !rest.empty();) {
     wait_for(POLLOUT);
-    // A plugin that has ended is an error here, not a SIGPIPE. One that does not read must not stop
-    // a wait that can be given up.
+    // If the plugin has ended, this reports an error instead of raising SIGPIPE. A plugin that does
+    // not read must not block a wait that can be given up.
     const ssize_t sent = ::send(socket_.number(), rest.data(), rest.size(),
                                 MSG_NOSIGNAL | (wait_ ? MSG_DONTWAIT : 0));
     if (sent > 0) {
@@ -217,7 +217,7 @@ Message PluginProcess::receive() {
     return line.size();
   };
   take_line();
-  while (take_line() > body_columns) {  // with its line feed
+  while (take_line() > body_columns) {  // including its line feed
   }
   try {
     std::string_view rest = libcrypto::text_of(Bytes(room).first(bytes));

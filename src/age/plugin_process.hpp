@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A running plugin and the stanzas to and from it (c2sp.org/age-plugin, "IPC protocol").
+// A running plugin, and the stanzas to and from it (c2sp.org/age-plugin, "IPC protocol").
 #pragma once
 
 #include <sys/types.h>
@@ -26,20 +26,20 @@ struct Message {
 
 class PluginProcess {
  public:
-  // Starts age-plugin-NAME, found on the path, with `--age-plugin=MACHINE`. Its standard error goes
-  // nowhere. `wait` may throw to give up; it must outlive this. Throws Error(failure) in one line
-  // when there is no such program.
+  // Starts age-plugin-NAME, found on the path, with `--age-plugin=MACHINE`. Its standard error is
+  // discarded. `wait` may throw to give up; it must outlive this. Throws Error(failure) in one line
+  // if there is no such program.
   PluginProcess(std::string_view name, const char* machine, const WaitReady& wait);
-  // Ends the plugin: it gets the end of its input, then a second, then SIGKILL. If `wait` has
-  // thrown, it gets a fifth of that.
+  // Closes the plugin's input, and kills it after a second, or a fifth of that if `wait` has
+  // thrown.
   ~PluginProcess();
   PluginProcess(const PluginProcess&) = delete;
   PluginProcess& operator=(const PluginProcess&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  // `arguments` has the command first. Both throw Error(failure) when the plugin has ended or does
-  // not keep to the protocol, which a stanza above 64 KiB and endless messages do not.
+  // `arguments` begins with the command. Both throw Error(failure) if the plugin has ended or
+  // violates the protocol, also by a stanza above 64 KiB or endless messages.
   void send(std::string_view arguments, Bytes body = {});
   [[nodiscard]] Message receive();
 
@@ -54,10 +54,10 @@ class PluginProcess {
   Descriptor socket_;
   pid_t process_ = -1;
   bool is_given_up_ = false;
-  SecretBytes read_;  // what has come and is not yet taken
+  SecretBytes read_;  // received, but not taken yet
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  std::size_t messages_ = 0;  // that have come
+  std::size_t messages_ = 0;  // received so far
 };
 
 }  // namespace paes::age

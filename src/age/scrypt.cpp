@@ -14,7 +14,7 @@ namespace {
 // Far above what libcrypto or a machine can run. The caller has a lower cap.
 constexpr unsigned max_representable_work_factor = 63;
 
-// ^[1-9][0-9]*$; nothing for any other spelling.
+// ^[1-9][0-9]*$; empty for any other spelling.
 std::optional<unsigned> parse_work_factor(std::string_view text) {
   const char* const end = text.data() + text.size();
   unsigned value = 0;

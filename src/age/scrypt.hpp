@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passphrases (c2sp.org/age, "The scrypt recipient type"). A passphrase goes alone: someone who
-// opens a file with one may expect that its writer knew it. So it is neither a RecipientKey nor an
-// IdentityKey.
+// Passphrases (c2sp.org/age, "The scrypt recipient type"). A passphrase cannot be combined with
+// other recipients: someone who opens a file with it may expect that its writer knew it. So it is
+// neither a RecipientKey nor an IdentityKey.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct ScryptStanza {
 // `wait` may throw to give up. Throws Error(usage) for an empty passphrase.
 [[nodiscard]] NewStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key,
                                    const WaitReady& wait);
-// Nothing if the passphrase is another one.
+// Empty if the passphrase is wrong.
 [[nodiscard]] std::optional<SecretBytes> unwrap_under(Bytes passphrase, const ScryptStanza& stanza,
                                                       const WaitReady& wait);
 

@@ -24,8 +24,8 @@ Wire wire_of(const Ed25519PublicKey& key) {
   return wire;
 }
 
-// The key that wraps a file key for the key `wire`, which is `recipient` on the Montgomery curve.
-// False if `peer` is of small order.
+// Derives the key that wraps a file key for the SSH key `wire`, whose form on the Montgomery curve
+// is `recipient`. False if `peer` is of small order.
 [[nodiscard]] bool derive_wrap_key(Bytes secret_key, const X25519PublicKey& peer,
                                    const X25519PublicKey& share, const X25519PublicKey& recipient,
                                    Bytes wire, WrapKey& wrap_key) {
@@ -128,7 +128,7 @@ SharedRecipient recipient_of_wire(Bytes wire, const std::string& name) {
   return std::make_shared<SshEd25519Recipient>(public_key, name);
 }
 
-// OpenSSH writes the public key, and then the seed with the public key behind it.
+// OpenSSH writes the public key, then the seed followed by the public key.
 SharedIdentity read_identity(WireReader& fields, const std::string& name) {
   const Bytes public_key = fields.string();
   const Bytes pair = fields.string();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "ssh-ed25519" keys (RFC 8709) as recipients and identities, as age takes them (age's README, "SSH
-// keys"; its package agessh is the specification). The Ed25519 key becomes one of X25519, and a
-// tweak binds the stanza to the SSH key that it came from.
+// "ssh-ed25519" keys (RFC 8709) as age's recipients and identities (age's README, "SSH keys"; its
+// package agessh is the specification). The Ed25519 key is converted to X25519, and a tweak binds
+// the stanza to the SSH key that it came from.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ void check_ssh_ed25519(const Stanza& stanza);
 
 class SshEd25519Recipient final : public RecipientKey {
  public:
-  // Throws Error(usage) for bytes that are no point of the curve, or one of small order.
+  // Throws Error(usage) if the bytes are not a point of the curve, or one of small order.
   explicit SshEd25519Recipient(const Ed25519PublicKey& key, const std::string& name = "recipient");
 
   [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind of identity file that is one private key of SSH in PEM: OpenSSH's own form, or the older
-// ones of pkcs_key.hpp. If the key is encrypted, its passphrase is asked for once, and only if a
-// stanza names the key's public half.
+// An identity file that is one private SSH key in PEM: OpenSSH's own form, or the older ones of
+// pkcs_key.hpp. If the key is encrypted, its passphrase is asked for once, and only if a stanza
+// names the key's public half.
 #include <algorithm>
 
 #include "age/opened_once.hpp"
@@ -14,7 +14,7 @@ namespace paes::age {
 
 namespace {
 
-// As age has it. An RSA key of 16,384 bits takes 13 KiB.
+// age's limit. An RSA key of 16,384 bits takes 13 KiB.
 constexpr std::size_t max_key_file_bytes = std::size_t{16} << 10;
 
 class EncryptedSshIdentity final : public IdentityKey {

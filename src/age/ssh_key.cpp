@@ -40,7 +40,7 @@ Bytes WireReader::positive() noexcept {
   if (has_zero) {
     value = value.subspan(1);
   }
-  // The zero is there if the number would be negative without it, and only then.
+  // A leading zero must be there exactly if the number would be negative without it.
   if (value.empty() || (value.front() >= 0x80) != has_zero) {
     good_ = false;
     return {};

@@ -9,7 +9,7 @@ namespace {
 
 using libcrypto::bytes_of;
 
-// It grows with the cube of the length: 5 ms for 4096 bits.
+// The time grows with the cube of the length: 5 ms for 4096 bits.
 constexpr std::uint64_t unwrap_us(std::uint64_t modulus_bytes) {
   constexpr std::uint64_t bytes_of_4096 = 512;
   return 5000 * modulus_bytes * modulus_bytes * modulus_bytes /

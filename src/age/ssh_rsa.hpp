@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "ssh-rsa" keys (RFC 4253, section 6.6) as recipients and identities, as age takes them (age's
-// README, "SSH keys"; its package agessh is the specification): the file key is encrypted with
-// OAEP. Anyone who ever breaks the RSA key opens the file, and the stanza names the key, as age's
-// other SSH type does.
+// "ssh-rsa" keys (RFC 4253, section 6.6) as age's recipients and identities (age's README, "SSH
+// keys"; its package agessh is the specification). The file key is encrypted with OAEP. Whoever
+// breaks the RSA key later can open the file, and the stanza names the key, as for ssh-ed25519.
 #pragma once
 
 #include "age/ssh_key.hpp"
@@ -12,13 +11,12 @@ namespace paes::age {
 
 inline constexpr std::string_view ssh_rsa_type = "ssh-rsa";
 
-// Throws Error(corrupt) unless the stanza has the form that a key of some length takes.
+// Throws Error(corrupt) unless the stanza could be for an RSA key of some length.
 void check_ssh_rsa(const Stanza& stanza);
 
 class SshRsaRecipient final : public RecipientKey {
  public:
-  // Throws Error(usage) for a wire encoding that is malformed, and UnsupportedKey for a key that is
-  // too small or too large.
+  // Throws Error(usage) for a malformed wire encoding, UnsupportedKey for a key of a wrong size.
   explicit SshRsaRecipient(Bytes wire, const std::string& name = "recipient");
 
   [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
@@ -30,7 +28,7 @@ class SshRsaRecipient final : public RecipientKey {
 
 class SshRsaIdentity final : public IdentityKey {
  public:
-  // Throws Error(usage) for numbers that do not belong together.
+  // Throws Error(usage) if the numbers do not belong together.
   SshRsaIdentity(const rsa::PrivateNumbers& numbers, const std::string& name);
 
   [[nodiscard]] std::optional<SecretBytes> unwrap(std::span<const Stanza> stanzas,

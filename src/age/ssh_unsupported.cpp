@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SSH's other types of keys, such as ecdsa-sha2-nistp256 and those of security keys (sk-...). age
-// takes none of them, because they can only sign. Their kind is here so that an error says so, and
-// so that a file of recipients may hold them among others.
+// supports none of them, because they can only sign. This kind exists so that an error says so, and
+// so that a file of recipients may contain such keys.
 #include <algorithm>
 
 #include "age/ssh_key.hpp"
@@ -10,7 +10,7 @@ namespace paes::age {
 
 namespace {
 
-// A type's name is at most this long (RFC 4251, section 6).
+// The limit for a type's name (RFC 4251, section 6).
 constexpr std::size_t max_type_length = 64;
 
 bool has_known_beginning(std::string_view text) {

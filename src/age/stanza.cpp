@@ -15,10 +15,10 @@ constexpr std::string_view version_prefix = "age-encryption.org/";
 constexpr std::string_view version_1 = "age-encryption.org/v1";
 constexpr std::string_view stanza_mark = "-> ";
 
-// Takes lines off the front of a text, which must each end with a line feed.
+// Takes lines off the front of a text. Each must end with a line feed.
 class LineReader {
  public:
-  // `is_capped`: the file goes on, but no header may be as long.
+  // `is_capped`: the text is only the beginning of a file, but no header may be longer than it.
   explicit LineReader(std::string_view text, bool is_capped = false)
       : rest_(text), is_capped_(is_capped) {}
 
@@ -50,7 +50,7 @@ bool are_arguments(std::string_view text) noexcept {
   return in_argument;
 }
 
-// The body's lines, of which all but the last have 64 body_columns. The last is shorter, perhaps
+// Takes the lines of a body. All have body_columns characters, but the last is shorter, perhaps
 // empty.
 std::string_view take_body(LineReader& lines) {
   const std::string_view all = lines.rest();
@@ -106,10 +106,10 @@ bool Stanza::decode_body(MutableBytes to) const {
     return false;
   }
   std::string text;
-  text.reserve(length);  // so that it stays where it is
+  text.reserve(length);  // so that it stays in one place
   std::copy_if(body.begin(), body.end(), std::back_inserter(text),
                [](char c) { return c != '\n'; });
-  // A plugin sends file keys in bodies.
+  // A body from a plugin can hold a file key.
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
   return base64::decode(text, to);
 }

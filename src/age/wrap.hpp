@@ -26,7 +26,7 @@ inline constexpr std::size_t wrapped_file_key_bytes = file_key_bytes + 16;  // a
 using WrappedFileKey = std::array<std::uint8_t, wrapped_file_key_bytes>;
 
 [[nodiscard]] std::vector<std::uint8_t> wrap_file_key(const WrapKey& key, Bytes file_key);
-// Nothing if the key is another one.
+// Empty if the key is another one.
 [[nodiscard]] std::optional<SecretBytes> unwrap_file_key(const WrapKey& key,
                                                          const WrappedFileKey& wrapped);
 

@@ -46,8 +46,8 @@ X25519Fields read_x25519_fields(const Stanza& stanza, std::size_t argument_count
   return fields;
 }
 
-// A clamped scalar is a multiple of the cofactor. So any clamped scalar sends exactly the points of
-// small order to zero. It need not be secret here.
+// A clamped scalar is a multiple of the cofactor, so it sends exactly the points of small order to
+// zero. This one need not be secret.
 bool has_small_order(const X25519PublicKey& key) {
   std::array<std::uint8_t, 32> any_scalar{};
   any_scalar[0] = 8;
@@ -129,9 +129,9 @@ void check_x25519(const Stanza& stanza) { (void)read_x25519_fields(stanza, 2); }
 
 namespace {
 
-// A key of another kind, which paes does not read.
+// A kind of key that paes does not read.
 struct OtherKey {
-  std::string_view what;  // empty: it is none
+  std::string_view what;  // empty: not such a key
   const char* hint = "";
 };
 
@@ -151,13 +151,13 @@ OtherKey other_key(std::string_view text) noexcept {
     return {"a line of a key of PuTTY's",
             "puttygen FILE -O private-openssh, or public-openssh, writes it as paes reads it"};
   }
-  if (text.starts_with("ssh-")) {  // as a recipient it is of another kind
+  if (text.starts_with("ssh-")) {  // a recipient of another kind
     return {"an SSH public key: give the file of the private key"};
   }
   return {};
 }
 
-// Why `text` is no key of the kind `part`, without a word of the text itself: it may be a secret.
+// Why `text` is no key of the kind `part`. Never repeats the text, which may be a secret.
 Error refusal(const std::string& name, std::string_view text, bech32::Decoded decoded,
               std::string_view part) {
   const auto key_error = [&](const std::string& why, const char* hint = "") {

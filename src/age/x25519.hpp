@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// age's own keys: "age1..." and "AGE-SECRET-KEY-1..." (c2sp.org/age, "The X25519 recipient type"),
-// which are Bech32 of a u-coordinate and of a scalar of RFC 7748.
+// age's own keys: "age1..." and "AGE-SECRET-KEY-1..." (c2sp.org/age, "The X25519 recipient type").
+// They are a u-coordinate and a scalar of RFC 7748 in Bech32.
 #pragma once
 
 #include <array>
@@ -43,12 +43,12 @@ class X25519Identity final : public IdentityKey {
 
 [[nodiscard]] SharedIdentity generate_x25519();
 
-// What a stanza says that wraps a file key by a Diffie-Hellman exchange.
+// The fields of a stanza that wraps a file key by a Diffie-Hellman exchange.
 struct X25519Fields {
   X25519PublicKey share;
   WrappedFileKey wrapped_key;
 };
-// The share is the last argument of this many, the type included. Throws Error(corrupt).
+// `argument_count` includes the type; the share is the last argument. Throws Error(corrupt).
 [[nodiscard]] X25519Fields read_x25519_fields(const Stanza& stanza, std::size_t argument_count);
 
 // Whether the exchange with any key gives zero (RFC 7748, section 7).

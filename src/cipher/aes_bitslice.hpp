@@ -4,9 +4,9 @@
 // the compilers' vector types of 128 bits; where a processor has no such registers, compilers split
 // them into 64-bit words.
 //
-// One round takes 230 operations for S-boxes, 24 for ShiftRows and 86 for MixColumns with the key,
-// which is 21 for each of the 16 blocks. Slicing and unslicing take another 26 a block. In all,
-// AES-256 takes about 320 operations of 128 bits a block, AES-128 about 235.
+// One round takes 230 operations for S-boxes, 24 for ShiftRows and 86 for MixColumns with the key:
+// 21 per block. Slicing and unslicing take another 26 per block. In all, AES-256 takes about 320
+// operations of 128 bits per block, AES-128 about 235.
 #pragma once
 
 #include <cstring>
@@ -73,8 +73,7 @@ template <int Shift>
   a ^= difference << Shift;
 }
 
-// Transposes, for every byte position, the 8 x 8 matrix of bits that the eight slices have there.
-// It is its own inverse.
+// Transposes the slices' 8 x 8 matrix of bits at every byte position. It is its own inverse.
 [[gnu::always_inline]] inline void transpose_bits(Slice (&s)[8]) noexcept {
   for (unsigned i = 0; i < 8; i += 2) {
     exchange<1>(s[i], s[i + 1], 0x5555555555555555);
@@ -172,7 +171,6 @@ inline void encrypt(const Keys& keys, State& state) noexcept {
   add_round_key(state, keys.round[keys.rounds]);
 }
 
-// The inverse of ShiftRows.
 [[gnu::always_inline]] inline void inv_shift_rows(State& state) noexcept {
   for (unsigned b = 0; b < 8; ++b) {
     state.upper[b] = shuffle_words<0, 1, 2, 3, 7, 4, 5, 6>(state.upper[b]);
@@ -200,9 +198,9 @@ inline void encrypt(const Keys& keys, State& state) noexcept {
   inverse_linear_part(x);
 }
 
-// The cube of MixColumns is its inverse. So this multiplies each column by {04}x^2 + {05}, which is
-// the square, and calls MixColumns. {04} moves bits up by two, and what falls out comes back by
-// x^8 = x^4 + x^3 + x + 1.
+// MixColumns applied three times is its inverse. So this multiplies each column by {04}x^2 + {05},
+// which is MixColumns twice, and then calls MixColumns. {04} moves bits up by two, and what falls
+// out comes back by x^8 = x^4 + x^3 + x + 1.
 [[gnu::always_inline]] inline void inv_mix_columns(State& state) noexcept {
   Slice both[8];
   for (unsigned b = 0; b < 8; ++b) {

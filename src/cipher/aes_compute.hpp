@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES step by step as FIPS 197, section 5, writes it down, and GHASH's product (SP 800-38D): the
-// reference to read and to test others against. Every step of AES is a function that computes on
-// the state. Only the S-box is a table, which the compiler computes from its definition. Look-ups
-// in it and the branch in xtime depend on secrets, so do not use this code where a key matters.
+// AES step by step, in the words of FIPS 197, section 5, and GHASH's product (SP 800-38D): a
+// reference to read, and to test other code against. Every step of AES is a function that computes
+// on the state. Only the S-box is a table, which the compiler computes from its definition.
+// Look-ups in it and the branch in xtime depend on secrets, so never use this code with a real key.
 // Everything is constexpr and plain, so that a device compiler takes it too.
 #pragma once
 
@@ -72,8 +72,7 @@ inline constexpr Sbox sbox = make_sbox();
 
 inline constexpr Sbox inverse_sbox = make_inverse_sbox();
 
-// Sections 5.1.1 and 5.3.2. `box` is a parameter because devices keep the S-boxes in memory of
-// their own.
+// Sections 5.1.1 and 5.3.2. `box` is a parameter because devices keep S-boxes in their own memory.
 constexpr void sub_bytes(Block& state, const Sbox& box) noexcept {
   for (std::uint8_t& byte : state.bytes) {
     byte = box.image[byte];

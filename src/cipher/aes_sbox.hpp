@@ -7,9 +7,9 @@
 
 namespace paes {
 
-// x[i] holds bit i of the bytes, bit 0 being the least significant; likewise on the way out. The
-// four negations at the end (bits 0, 1, 5, 6: the affine constant 0x63) are left out: callers that
-// run many rounds put them into the round keys, the others use sbox_circuit.
+// x[i] holds bit i of the bytes (bit 0 is the least significant), on the way in and out. The four
+// negations at the end (bits 0, 1, 5, 6: the affine constant 0x63) are left out. Callers that run
+// many rounds put them into the round keys; others use sbox_circuit.
 template <typename Word>
 [[gnu::always_inline]] constexpr void sbox_circuit_without_constant(Word (&x)[8]) noexcept {
   // The paper numbers bits from the most significant.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The AES S-box (FIPS 197, section 5.1.1) as a circuit of 74 three-input gates, for processors that
-// have every one of them as an instruction; aes_sbox.hpp has the circuit of two-input gates; the
-// names of intermediate values here are the same (those of J. Boyar and R. Peralta, SEA 2010). No
-// branch and no address depends on data.
+// have an instruction for each of them. Intermediate values have the same names as in aes_sbox.hpp,
+// the circuit of two-input gates (J. Boyar and R. Peralta, SEA 2010). No branch and no address
+// depends on data.
 //
-// Where the gates went: sums of three take one gate instead of two, as does a product added to a
+// What saves gates: a sum of three takes one gate instead of two, and so does a product added to a
 // sum. In the four sums before the inversion, a product ab may become ab + a, ab + b or a OR b at
 // no cost, which changes the linear part of the sum. Of the 2^18 ways to do so, this circuit takes
 // one whose four linear parts are values that exist anyway (u6, y10, u2, u5 instead of y18 to y21).
@@ -39,7 +39,7 @@ template <class Gates, typename Word>
   constexpr auto and2 = [](Word a, Word b) { return a & b; };
   constexpr auto xor2 = [](Word a, Word b) { return a ^ b; };
   constexpr auto xor3 = [](Word a, Word b, Word c) { return Gates::template lut3<0x96>(a, b, c); };
-  // a ^ (b & c), a ^ (b | c), a ^ (b & ~c), and b where a has a bit, else c.
+  // In this order: a ^ (b & c); a ^ (b | c); a ^ (b & ~c); and b where a has a bit, else c.
   constexpr auto add_and = [](Word a, Word b, Word c) {
     return Gates::template lut3<0x78>(a, b, c);
   };

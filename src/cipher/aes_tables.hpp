@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES by tables: four look-ups of 32 bits make SubBytes, ShiftRows and MixColumns of a column
+// AES by tables: four look-ups of 32 bits compute SubBytes, ShiftRows and MixColumns for one column
 // (Daemen and Rijmen, "The Design of Rijndael", section 4.2). Decryption is the equivalent inverse
 // cipher (FIPS 197, section 5.3.5). This is the fast form for processors without AES instructions;
-// the studies compare others with it. Its look-ups depend on secrets and show in the cache, so do
-// not use it where a key matters.
+// the studies compare others with it. Its look-ups depend on secrets and leave traces in the cache,
+// so never use it with a real key.
 #pragma once
 
 #include <bit>
@@ -42,7 +42,7 @@ constexpr Tables make_tables(const aes_compute::Sbox& sbox,
 inline constexpr Tables forward = make_tables(aes_compute::sbox, {2, 1, 1, 3});
 inline constexpr Tables inverse = make_tables(aes_compute::inverse_sbox, {14, 9, 13, 11});
 
-// Round keys as columns, for each direction in the order of use.
+// Round keys as columns, in the order in which each direction uses them.
 struct Keys {
   std::uint32_t forward[4 * (RoundKeys::max_rounds + 1)];
   std::uint32_t inverse[4 * (RoundKeys::max_rounds + 1)];
@@ -70,8 +70,7 @@ inline void prepare(const RoundKeys& round_keys, Keys& keys) noexcept {
   return static_cast<std::uint8_t>(column >> (8 * row));
 }
 
-// The old column from which ShiftRows (+1) or InvShiftRows (-1) takes row `row` of the new column
-// `column`.
+// The old column from which ShiftRows (+1) or InvShiftRows (-1) takes `row` of the new `column`.
 template <int Step>
 [[nodiscard]] constexpr unsigned source(unsigned column, unsigned row) noexcept {
   return (column + (Step > 0 ? row : 4 - row)) % 4;

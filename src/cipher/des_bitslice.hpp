@@ -28,8 +28,6 @@ struct VectorOf<64> {
   using Octets = std::uint8_t __attribute__((vector_size(64)));
 };
 
-// ---- Words to slices and back.
-
 template <class Word>
 struct State {
   static constexpr std::size_t lanes = 8 * sizeof(typename Word::Slice);
@@ -41,7 +39,7 @@ struct State {
 template <class Word>
 using Rows = typename Word::Slice[8];
 
-// One level of exchanges, between those of the eight rows whose numbers differ in one bit.
+// Exchanges bits between those of the eight rows whose numbers differ in one bit.
 template <class Word, unsigned Distance, unsigned Shift, std::uint64_t Mask>
 [[gnu::always_inline]] inline void exchange_rows(Rows<Word>& row) noexcept {
 #pragma GCC unroll 4
@@ -77,8 +75,8 @@ template <class Slice, bool Upper, std::size_t... I>
   return (Slice)__builtin_shufflevector((Octets)a, (Octets)b, from(I)...);
 }
 
-// One level of the transposition of bytes. The highest bit of a byte's place in its lane and the
-// bit `Distance` of the row's number change places. The other bits of the place move up.
+// Swaps the highest bit of a byte's place in its lane with the bit `Distance` of the row's number.
+// The other bits of the place move up.
 template <class Word, unsigned Distance>
 [[gnu::always_inline]] inline void interleave_rows(Rows<Word>& row) noexcept {
   using Slice = typename Word::Slice;
@@ -165,8 +163,8 @@ inline void unslice(State<Word>& state, std::uint8_t* blocks) noexcept {
   }
 }
 
-// Step 1 encrypts from the first round key on, step -1 decrypts from the last one down. `in` may be
-// `out`.
+// Step 1 encrypts, from the first round key to the last; step -1 decrypts, from the last to the
+// first. `in` may be `out`.
 template <class Word, int Step>
 inline void crypt(const Keys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
   State<Word> state;

@@ -39,7 +39,7 @@ struct PlainWord {
     b ^= difference;
     a ^= difference << Shift;
   }
-  // The OR of the truth table's cells in which the gate is 1.
+  // ORs the truth table's cells in which the gate is 1.
   template <unsigned Table>
   [[gnu::always_inline]] static constexpr Slice lut3(Slice a, Slice b, Slice c) noexcept {
     Slice sum = {};
@@ -52,16 +52,15 @@ struct PlainWord {
   }
 };
 
-// Each bit of each round key as a mask of zeros or ones, in the order of use. Masks have 32 bits,
-// so that they fit KernelKeys and the first-level cache. A load that repeats or extends one makes a
-// Slice.
+// Each bit of each round key as a mask of zeros or ones, in the order of use. Masks have 32 bits to
+// fit KernelKeys and the first-level cache. A load that repeats or extends one makes a Slice.
 struct Keys {
   std::uint32_t mask[DesRoundKeys::rounds][48];
 };
 
-// Circuits leave some outputs complemented. It is known for each round which bits of a half are
-// complemented, because two complements cancel, and the key of the round that reads the half makes
-// up for it. Sixteen rounds complement each half eight times, which leaves nothing.
+// Circuits leave some outputs complemented. Two complements cancel, so which bits of a half are
+// complemented is known for each round, and the key of the round that reads the half makes up for
+// it. Sixteen rounds complement each half eight times, which leaves nothing.
 template <class Word>
 void prepare(const DesRoundKeys& round_keys, Keys& keys) noexcept {
   std::uint32_t complemented = 0;  // of the halves' bits, bit 1 the highest
@@ -81,9 +80,7 @@ void prepare(const DesRoundKeys& round_keys, Keys& keys) noexcept {
   }
 }
 
-// ---- Where slices lie.
-
-// The bytes of a lane. Vector shuffles move bytes only within a lane.
+// The bytes of a lane: vector shuffles move bytes only within a lane.
 inline constexpr std::size_t lane_bytes = 16;
 
 template <class Word>
@@ -108,10 +105,8 @@ constexpr unsigned half_slot(unsigned i) noexcept {
   return slot_of<Word>(8 * (p / 8) + 7 - p % 8);
 }
 
-// ---- Rounds.
-
-// Where E reads the bits of a half, and where P writes them. These are constants, so that neither
-// costs an instruction.
+// Where E reads the bits of a half, and where P writes them. Constants: neither costs an
+// instruction.
 struct Slots {
   std::uint8_t input[48];
   std::uint8_t output[32];
@@ -129,7 +124,7 @@ constexpr Slots make_slots() noexcept {
   return slots;
 }
 
-// What a circuit reads and writes: E's bits of `r` with the key added, and P's bits of `l`.
+// What a circuit reads (E's bits of `r` with the key added) and writes (P's bits of `l`).
 template <class Word, unsigned Box>
 struct BoxPorts {
   using Slice = typename Word::Slice;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triple DES step by step as SP 800-67 Rev. 2 (section 3, appendix A) writes it down: the reference
-// to read and to test others against. Every permutation moves bit after bit, and the S-boxes are
-// the printed tables. Look-ups in them depend on secrets, so do not use this code where a key
-// matters. Everything is constexpr and plain, so that a device compiler takes it too. The tables
-// are a parameter, because a device has them in memory of its own.
+// Triple DES step by step, in the words of SP 800-67 Rev. 2 (section 3, appendix A): a reference to
+// read, and to test other code against. Every permutation moves one bit after the other, and the
+// S-boxes are the printed tables. Look-ups in them depend on secrets, so never use this code with a
+// real key. Everything is constexpr and plain, so that a device compiler takes it too. The tables
+// are a parameter, because a device keeps them in its own memory.
 #pragma once
 
 #include "cipher/des_key.hpp"
@@ -42,7 +42,6 @@ struct Tables {
 
 inline constexpr Tables standard_tables = make_tables();
 
-// The function f(R, K) = P(S(E(R) ^ K)).
 [[nodiscard]] constexpr std::uint32_t f(const Tables& tables, std::uint32_t r,
                                         std::uint64_t k) noexcept {
   const std::uint64_t b = des_standard::permute(r, 32, tables.expansion) ^ k;
@@ -54,8 +53,8 @@ inline constexpr Tables standard_tables = make_tables();
   return static_cast<std::uint32_t>(des_standard::permute(s, 32, tables.permutation));
 }
 
-// One pass of DES: IP, sixteen rounds, the halves exchanged, the inverse of IP. The round keys
-// stand in the order of use, `step` apart: 1, or -1 for the opposite direction.
+// One pass of DES: IP, sixteen rounds, the halves exchanged, the inverse of IP. `step` is 1 to use
+// the round keys forwards, -1 to use them backwards.
 [[nodiscard]] constexpr std::uint64_t pass(const Tables& tables, std::uint64_t block,
                                            const std::uint64_t* round_key, int step) noexcept {
   const std::uint64_t permuted = des_standard::permute(block, 64, tables.initial_permutation);
@@ -69,7 +68,7 @@ inline constexpr Tables standard_tables = make_tables();
   return des_standard::permute(std::uint64_t{r} << 32 | l, 64, tables.final_permutation);
 }
 
-// `keys` are the 48 of DesRoundKeys, in its order.
+// `keys` has the 48 of DesRoundKeys, in the same order.
 [[nodiscard]] constexpr std::uint64_t encrypt(const Tables& tables, const std::uint64_t* keys,
                                               std::uint64_t block) noexcept {
   for (unsigned first = 0; first < DesRoundKeys::rounds; first += 16) {

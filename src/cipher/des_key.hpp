@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key schedule of three-key Triple DES (SP 800-67 Rev. 2, section 3 and appendix A), in the one
-// layout that every kernel starts from. It takes constant time, because it only moves bits.
+// layout that every kernel starts from. Constant time: it only moves bits.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct DesRoundKeys {
 
 inline constexpr std::size_t des_block_bytes = 8;
 
-// `key` has 24 bytes, key 1 first. Parity bits are ignored. Equal or weak keys are not refused.
+// `key` has 24 bytes, key 1 first. Parity bits are ignored. Equal and weak keys are accepted.
 void expand_des_key(Bytes key, DesRoundKeys& round_keys) noexcept;
 
 }  // namespace paes

@@ -11,8 +11,7 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace des_standard {
 
-// S-box k, row by row. The first and last bit of the input choose the row, the four between them
-// choose the column.
+// S-box k, row by row. The input's first and last bit choose the row, the four between the column.
 inline constexpr std::uint8_t sbox[8][64] = {
     {14, 4,  13, 1, 2,  15, 11, 8,  3,  10, 6,  12, 5,  9,  0, 7,  //
      0,  15, 7,  4, 14, 2,  13, 1,  10, 6,  12, 11, 9,  5,  3, 8,  //
@@ -54,7 +53,6 @@ inline constexpr std::uint8_t initial_permutation[64] = {
     57, 49, 41, 33, 25, 17, 9,  1, 59, 51, 43, 35, 27, 19, 11, 3,  //
     61, 53, 45, 37, 29, 21, 13, 5, 63, 55, 47, 39, 31, 23, 15, 7};
 
-// IP's inverse, the final permutation.
 inline constexpr std::uint8_t final_permutation[64] = {
     40, 8, 48, 16, 56, 24, 64, 32, 39, 7, 47, 15, 55, 23, 63, 31,  //
     38, 6, 46, 14, 54, 22, 62, 30, 37, 5, 45, 13, 53, 21, 61, 29,  //
@@ -85,7 +83,7 @@ inline constexpr std::uint8_t permuted_choice_2[48] = {
     41, 52, 31, 37, 47, 55, 30, 40, 51, 45, 33, 48,  //
     44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32};
 
-// By how many places C and D rotate to the left before each round.
+// How far C and D rotate to the left before each round.
 inline constexpr std::uint8_t rotations[16] = {1, 1, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1};
 
 // Bit i of the result is bit positions[i] of `bits`, whose bit 1 is the highest of `width`.
@@ -99,7 +97,7 @@ template <std::size_t Size>
   return permuted;
 }
 
-// Where a box has its entry for the six bits of `input`, whose first bit is the most significant.
+// Where a box keeps its entry for the six bits of `input`, whose first bit is the most significant.
 constexpr unsigned sbox_place(unsigned input) noexcept {
   const unsigned row = (input >> 4 & 2) | (input & 1);
   const unsigned column = input >> 1 & 15;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triple DES by tables: S-boxes and P are one look-up. IP and its inverse are exchanges of bits,
-// and run once for all three passes, because they cancel between passes. This is the fast form for
+// Triple DES by tables: one look-up does an S-box and P. IP and its inverse exchange bits, and run
+// once for all three passes, because they cancel between passes. This is the fast form for
 // processors without wide registers; the studies compare others with it. Its look-ups depend on
-// secrets, so do not use it where a key matters.
+// secrets, so never use it with a real key.
 //
-// Halves are kept rotated to the left by one bit. Then the low six bits of the four bytes are those
-// that E gives to boxes 2, 4, 6 and 8. After a rotation by four, they are those for boxes 1, 3, 5
-// and 7.
+// Halves are kept rotated to the left by one bit, so that the low six bits of the four bytes are
+// what E gives to boxes 2, 4, 6 and 8. After another rotation, by four, they are what it gives to
+// boxes 1, 3, 5 and 7.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ namespace paes {
 namespace {  // NOLINT: kernel objects may hold no symbol that the linker merges
 namespace des_tables {
 
-// Entry x of box k: its four bits are where P puts them, rotated as the halves are.
+// Entry x of box k: its four bits where P puts them, rotated like the halves.
 struct SpTables {
   std::uint32_t entry[8][64];
 };
@@ -41,7 +41,7 @@ constexpr SpTables make_sp_tables() noexcept {
 
 inline constexpr SpTables sp = make_sp_tables();
 
-// A round key's parts of six bits, each in the low bits of a byte.
+// A round key in parts of six bits, each in the low bits of a byte.
 struct Keys {
   struct {
     std::uint32_t odd;   // boxes 1, 3, 5, 7
@@ -77,7 +77,7 @@ inline void exchange(std::uint32_t& a, std::uint32_t& b, int shift, std::uint32_
          sp.entry[5][v >> 8 & 63] ^ sp.entry[7][v & 63];
 }
 
-// Step 1 encrypts from the first round key on, step -1 decrypts from the last one down.
+// Step 1 encrypts, from the first round key on; step -1 decrypts, from the last one down.
 template <int Step>
 inline void crypt(const Keys& keys, const std::uint8_t* in, std::uint8_t* out) noexcept {
   std::uint32_t l = load_be32(in);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GHASH by integer multiplication with holes (the idea is T. Pornin's, in BearSSL's "ctmul").
 // Factors keep only every fourth bit of a 64-bit word. A column of their product is then a sum of
-// at most 15 terms, whose carries end in the three empty positions above it. Sixteen such products
-// make a carry-less one. It takes constant time where the processor multiplies in constant time, as
-// current 64-bit ones do.
+// at most 15 terms, whose carries stay within the three empty positions above it. Sixteen such
+// products make one carry-less product. Constant time where the processor multiplies in constant
+// time, and current 64-bit processors do.
 #include "cipher/ghash.hpp"
 
 #include "core/secret.hpp"

@@ -14,7 +14,7 @@ struct alignas(16) HashSubkey {
   std::uint8_t bytes[16];
 };
 
-// GHASH of the blocks so far. Without the mask that makes it a tag it gives H away, so wipe it.
+// GHASH of the blocks so far. Wipe it: unless a tag's mask has been added, it gives H away.
 struct alignas(16) HashValue {
   std::uint8_t bytes[16];
 };

@@ -47,7 +47,7 @@ inline void store_be64(std::uint8_t* to, std::uint64_t value) noexcept {
   store_le(to, __builtin_bswap64(value));
 }
 
-// False if the lengths differ: lengths are public, contents are not.
+// False if the lengths differ: they are public, the contents are not.
 [[nodiscard]] inline bool equal_constant_time(Bytes a, Bytes b) noexcept {
   if (a.size() != b.size()) {
     return false;

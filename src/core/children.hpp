@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other programs that are started: with which signals they begin, and how they ended.
+// Starting other programs: the signals that they begin with, and how they ended.
 #pragma once
 
 #include <spawn.h>
@@ -9,16 +9,15 @@
 
 namespace paes {
 
-// For a program that is started with posix_spawn. What the caller blocks or ignores would otherwise
-// be blocked and ignored there as well, and change what it does: one that ignores SIGCHLD, for
-// example, never learns how its own children ended. Nothing is blocked now, and every signal does
-// what it does by default. The exceptions are SIGHUP, SIGINT and SIGQUIT: nohup(1) and the shells'
-// background jobs ignore them for all that they start, so that a terminal that closes, or its
-// Ctrl-C, ends none of it.
+// For a program that posix_spawn starts. It would otherwise inherit the signals that the caller
+// blocks or ignores, and behave differently: a program that ignores SIGCHLD, for example, never
+// learns how its own children ended. So nothing is blocked, and every signal has its default
+// action. SIGHUP, SIGINT and SIGQUIT are the exceptions: nohup(1) and the shells' background jobs
+// ignore them for all they start, so that neither a closed terminal nor its Ctrl-C ends it.
 void give_own_signals(posix_spawnattr_t& attributes) noexcept;
 
-// Waits for the end of a child. The answer is what waitpid(2) says of it. Nothing: the system or
-// somebody else has collected it, so nobody knows how it ended, which is no success.
+// Waits for a child to end and returns its status from waitpid(2). Empty if the system or somebody
+// else has already collected it; nobody knows then how it ended, so do not count it as success.
 [[nodiscard]] std::optional<int> wait_for_child(pid_t child) noexcept;
 
 }  // namespace paes

@@ -6,7 +6,7 @@
 
 namespace paes {
 
-// The exception that a catch block is handling. Rethrows what is not a std::exception.
+// The exception that a catch block is handling. Rethrows anything that is not a std::exception.
 [[nodiscard]] Error current_error();
 
 }  // namespace paes

@@ -36,8 +36,8 @@ void throw_errno(const std::string& what) {
 }
 
 void check_as_if_closed(int descriptor, const std::string& what) {
-  // Closing any copy flushes the file. If there is no descriptor for a copy, that is no error of
-  // the file.
+  // Closing any copy flushes the file. That there is no descriptor for a copy says nothing about
+  // it.
   const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (copy < 0 ? errno != EMFILE && errno != ENFILE : close(copy) != 0) {
     throw_errno(what);

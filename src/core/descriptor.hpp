@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file descriptor with an owner, errors in the system's own words, and what is needed to make
-// files in folders that other users share.
+// A file descriptor with an owner, errors in the system's own words, and help with creating files
+// in folders that other users share.
 #pragma once
 
 #include <sys/stat.h>
@@ -33,38 +33,38 @@ class Descriptor {
   bool owned_ = true;
 };
 
-// The path under which /proc has the open file, where /proc is mounted.
+// The open file's path below /proc, which works where /proc is mounted.
 [[nodiscard]] std::string path_of_descriptor(int descriptor);
 
-// Throws Error(usage) for a path with a zero byte in it, which the system would cut there.
+// Throws Error(usage) for a path that contains a zero byte, where the system would cut it.
 void refuse_zero_byte(const std::string& path);
 
 // Throws Error(failure) "WHAT: strerror(errno)".
 [[noreturn]] void throw_errno(const std::string& what);
 
-// Some file systems say only at a close that what was written is lost. This asks for that answer
-// and leaves the descriptor open. Throws as throw_errno(what) does.
+// Some file systems report only at a close that written data is lost. This asks for that report and
+// leaves the descriptor open. Throws like throw_errno(what).
 void check_as_if_closed(int descriptor, const std::string& what);
 
-// The same, after a sync of a regular file or block device; one that cannot be synced counts as
-// synced.
+// Syncs a regular file or block device, then checks it like check_as_if_closed(). What cannot be
+// synced counts as synced.
 void sync_written(int descriptor, const std::string& what);
 
-// Thrown when nobody reads standard output any more; SIGPIPE ends other programs then.
+// Thrown when nobody reads standard output any more, where SIGPIPE would end other programs.
 class ClosedOutput : public Error {
  public:
   using Error::Error;
 };
 
-// Throws throw_errno("standard output"), or ClosedOutput for EPIPE.
+// Throws ClosedOutput for EPIPE, and otherwise throw_errno("standard output").
 [[noreturn]] void throw_standard_output_errno();
 
-// For a file that has its name only for a short time: the prefix and 16 hexadecimal digits.
+// Temporary files are named with this prefix and 16 hexadecimal digits.
 inline constexpr std::string_view temporary_prefix = ".paes-";
 [[nodiscard]] std::string new_temporary_name();
 
-// Why an open file is not one that this user alone has made and can change ("is another user's"),
-// or null.
+// Why an open file is not one that only this user can have made and can change, or null. For
+// example "is another user's".
 [[nodiscard]] const char* why_not_own(const struct stat& status) noexcept;
 
 }  // namespace paes

@@ -21,9 +21,9 @@ int sync_folder(int folder, int file) noexcept {
   if (fsync(folder) == 0 || errno == EINVAL) {
     return 0;
   }
-  // EBADF: the folder could only be opened with O_PATH. Where the sync of everything may keep quiet
-  // about errors, the file is asked as well: its own sync brings the names that it has just got to
-  // disk on the usual file systems, or fails as they do.
+  // EBADF: the folder could only be opened with O_PATH. Where a sync of the whole file system may
+  // hide errors, the file is synced too: on the usual file systems that also brings its new names
+  // to disk, or fails as they do.
   const bool is_synced =
       errno == EBADF && syncfs(file) == 0 && (syncfs_reports_errors(file) || fsync(file) == 0);
   return is_synced ? 0 : errno;

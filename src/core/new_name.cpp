@@ -12,10 +12,10 @@ namespace paes {
 
 namespace {
 
-// A folder that lets nobody rename (an append-only one, or rights that were taken away meanwhile)
-// gives the errors of a file system without these calls. So a rename to a name of our own is tried
-// first, before anything has the user's name that might have to stay. No empty file of ours is
-// tried in its place, because that one would stay in an append-only folder.
+// A folder in which nobody can rename (it is append-only, or lost its permissions meanwhile) causes
+// the errors of a file system without these calls. So try a rename to one of our own names first,
+// before a file that may have to stay gets the user's name. Do not try it with an empty file,
+// because that would stay in an append-only folder.
 Renamed try_rename(int folder, const std::string& from) noexcept {
   std::string trial = from.substr(0, from.rfind('/') + 1) + new_temporary_name();
   if (renameat(folder, from.c_str(), folder, trial.c_str()) != 0) {
@@ -27,14 +27,14 @@ Renamed try_rename(int folder, const std::string& from) noexcept {
   return {};
 }
 
-// An empty file of our own holds the name until the rename, which replaces whatever has the name
-// then. No call does both steps at once here, so three things are left. Who puts another file in
-// the holder's place after we have looked loses that file. Who has opened the holder by its name
-// writes into a file that goes away. A crash between the steps leaves the empty holder.
+// An empty file of ours holds the name until the rename, which replaces whatever has the name then.
+// No call does both steps at once, so three risks remain. Whoever replaces the holder after we have
+// looked loses that file. Whoever has opened the holder by its name writes into a file that goes
+// away. A crash between the steps leaves the empty holder.
 int rename_over_holder(int folder, const std::string& from, const std::string& to) noexcept {
   struct stat made = {};
   {
-    // Some servers rename nothing onto a file that is open.
+    // Some servers do not rename onto an open file.
     const Descriptor holder(openat(folder, to.c_str(),
                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                    S_IRUSR | S_IWUSR));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that threads borrow and give back, so that few are made. The one given back last is handed
-// out first, because its memory is still in a cache. In a forked child the pool begins anew: a
-// thread of the parent's, which the child lacks, may have been changing it.
+// Objects that threads borrow and give back, so that few are made. The most recently returned one
+// is handed out first, because its memory is still in a cache. A forked child starts with an empty
+// pool: a thread that the child lacks may have been changing the parent's.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace paes {
 template <typename Thing>
 class Pool {
  public:
-  // Throws std::bad_alloc, as take does.
+  // Throws std::bad_alloc, like take().
   Pool() : shelf_(new Shelf(count_forks())) {}
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -29,7 +29,7 @@ class Pool {
     }
   }
 
-  // Null if none is free: the caller makes one, to be given back as well.
+  // Null if none is free. The caller then makes one and gives it back to the pool afterwards.
   [[nodiscard]] std::unique_ptr<Thing> take() {
     Shelf& shelf = own_shelf();
     const std::lock_guard lock(shelf.mutex);
@@ -48,7 +48,7 @@ class Pool {
       return;
     }
     const std::lock_guard lock(shelf.mutex);
-    // What a child has from its parent is not among those that it has room for.
+    // A child has room only for objects that it made itself, not for those of its parent.
     if (shelf.free.size() < shelf.free.capacity()) {
       shelf.free.push_back(std::move(thing));
     }
@@ -64,7 +64,7 @@ class Pool {
     std::size_t made = 0;
   };
 
-  // The parent's is never freed in a child.
+  // A child never frees its parent's shelf.
   Shelf& own_shelf() {
     Shelf* shelf = shelf_.load(std::memory_order_acquire);
     if (shelf->forks == forks()) {
@@ -74,7 +74,7 @@ class Pool {
     if (shelf_.compare_exchange_strong(shelf, mine.get(), std::memory_order_acq_rel)) {
       return *mine.release();
     }
-    return *shelf;  // another thread's of this child
+    return *shelf;  // another thread of this child made it
   }
 
   std::atomic<Shelf*> shelf_;

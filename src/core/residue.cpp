@@ -10,8 +10,8 @@ namespace paes {
 
 namespace {
 
-// Calls from such a scope go less deep. glibc gives back to the system what is more than 16 KiB
-// below the end of a thread.
+// Calls from such a scope do not go deeper. When a thread ends, glibc returns to the system what is
+// more than 16 KiB below.
 constexpr std::size_t residue_bytes = std::size_t{64} << 10;
 
 #if defined(__x86_64__)
@@ -36,7 +36,7 @@ void wipe_registers() noexcept {
     wipe_registers_of_avx512();
   }
   if (__builtin_cpu_supports("avx")) {
-    asm volatile("vzeroall" : : : PAES_FIRST_REGISTERS);  // in their full width
+    asm volatile("vzeroall" : : : PAES_FIRST_REGISTERS);  // in full width
   } else {
     asm volatile(
         ".irp r, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t"
@@ -67,7 +67,7 @@ void wipe_registers() noexcept {
 
 #else
 
-// There are no kernels for vector registers of other processors.
+// No kernel uses the vector registers of other processors.
 void wipe_registers() noexcept {}
 
 #endif
@@ -80,7 +80,7 @@ void wipe_registers() noexcept {}
 
 }  // namespace
 
-// The registers first: a signal may come meanwhile, and its frame is then free of secrets.
+// The registers go first: if a signal comes meanwhile, its frame is then free of secrets.
 WipeResidueOnExit::~WipeResidueOnExit() {
   wipe_registers();
   wipe_stack();

@@ -31,7 +31,7 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
 
 // Free pages, by how many belong together. Larger secrets are rare.
 constexpr std::size_t most_pages_kept_together = 4;
-// As a list through the pages themselves, so that keeping them allocates nothing.
+// A list through the pages themselves, so that keeping them allocates nothing.
 struct FreePages {
   FreePages* next;
 };
@@ -40,7 +40,7 @@ std::mutex kept_mutex;
 bool are_pages_kept = false;
 FreePages* kept_pages[most_pages_kept_together] = {};
 
-// Where free pages of this length are kept; null for what is too long.
+// The list for free pages of this length; null if they are too long to keep.
 FreePages** kept_list(std::size_t mapped_bytes) noexcept {
   const std::size_t pages = mapped_bytes / whole_pages(1);
   return pages <= most_pages_kept_together ? &kept_pages[pages - 1] : nullptr;
@@ -87,7 +87,7 @@ SecretPagesKept::~SecretPagesKept() {
 }
 
 void wipe(void* memory, std::size_t bytes) noexcept {
-  if (bytes != 0) {  // no bytes may come with a null pointer, which explicit_bzero does not take
+  if (bytes != 0) {  // explicit_bzero takes no null pointer, which an empty range may have
     explicit_bzero(memory, bytes);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for key material: never copied by accident, locked and kept out of core dumps as far as
-// the system allows, wiped before it is given back. Everything secret that outlives one function
-// lives in a Secret or a SecretBytes; short-lived stack copies are wiped with `wipe`.
+// the system allows, and wiped before it is freed. A secret that outlives one function lives in a
+// Secret or a SecretBytes; a short-lived copy on the stack is wiped with `wipe`.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace paes {
 
-// Overwrites memory in a way the compiler may not drop.
+// Overwrites memory in a way that the compiler may not drop.
 void wipe(void* memory, std::size_t bytes) noexcept;
 inline void wipe(MutableBytes memory) noexcept { wipe(memory.data(), memory.size()); }
 
-// Wipes what it names when the scope ends, on every path out of it.
+// Wipes its memory at the end of the scope, on every path.
 class WipeOnExit {
  public:
   explicit WipeOnExit(MutableBytes memory) noexcept : memory_(memory) {}
@@ -31,30 +31,30 @@ class WipeOnExit {
 };
 
 namespace detail {
-// Whole pages of their own: zeroed, out of core dumps, locked if RLIMIT_MEMLOCK allows it. Throws
+// Whole pages: zeroed, out of core dumps, locked if RLIMIT_MEMLOCK allows it. Throws
 // std::bad_alloc.
 void* allocate_secret(std::size_t bytes);
 void release_secret(void* memory, std::size_t bytes) noexcept;  // wipes, unlocks, unmaps
-// Takes whole pages: keeps them out of core dumps, and locks them if RLIMIT_MEMLOCK allows it.
+// Keeps whole pages out of core dumps, and locks them if RLIMIT_MEMLOCK allows it.
 void protect_secret(void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
-// While one exists, the pages of secrets that are gone are wiped and kept, locked, for new secrets:
-// for work that makes many short-lived ones, because each change of the address space stops all
-// threads. The process must not fork meanwhile, because locks are not inherited. There may be one
-// at a time.
+// While this exists, the pages of freed secrets are wiped and kept, locked, for new ones. For work
+// that makes many short-lived secrets: each change of the address space stops all threads. The
+// process must not fork meanwhile, because children do not inherit locks. Only one may exist at a
+// time.
 class SecretPagesKept {
  public:
   SecretPagesKept() noexcept;
-  ~SecretPagesKept();  // gives the pages back
+  ~SecretPagesKept();  // frees the pages
   SecretPagesKept(const SecretPagesKept&) = delete;
   SecretPagesKept& operator=(const SecretPagesKept&) = delete;
 };
 
-// True when the system refused to lock some secret so far (RLIMIT_MEMLOCK); the secret is then
-// still wiped and kept out of core dumps, but could reach swap.
+// True if the system has refused to lock some secret (RLIMIT_MEMLOCK). That secret is still wiped
+// and kept out of core dumps, but could reach swap.
 [[nodiscard]] bool secret_locking_fell_short() noexcept;
-// Makes it true, for a secret that could not be locked and that this file does not keep.
+// Makes secret_locking_fell_short() true, for secrets that others allocate and could not lock.
 void note_unlocked_secret() noexcept;
 
 // One trivially copyable object. Movable, not copyable.
@@ -116,8 +116,8 @@ class SecretBytes {
   std::size_t capacity_ = 0;
 };
 
-// Fills from the system's generator. libcrypto's would cost every start a millisecond, and has a
-// state of its own that fork and snapshots can duplicate. Throws Error when the system has none.
+// Fills `out` from the system's generator. libcrypto's would cost every start a millisecond, and
+// keeps state that forks and snapshots can duplicate. Throws Error if the system has none.
 void random_bytes(MutableBytes out);
 
 }  // namespace paes

@@ -19,8 +19,8 @@ namespace secret_heap {
 
 namespace {
 
-// Blocks have sizes of powers of two, and are never joined or split: contexts of keys come in few
-// sizes. Pages are locked as they are needed.
+// Blocks have sizes of powers of two and are never joined or split, because contexts of keys come
+// in few sizes. Pages are locked when first needed.
 constexpr std::size_t heap_bytes = std::size_t{4} << 20;
 constexpr std::size_t locked_at_once = std::size_t{64} << 10;
 constexpr std::size_t least_block_bytes = 64;
@@ -28,9 +28,9 @@ constexpr std::size_t most_block_bytes = std::size_t{32} << 10;
 constexpr unsigned sizes = 10;
 static_assert(least_block_bytes << (sizes - 1) == most_block_bytes);
 
-// What lies before each block; the memory after it is aligned as malloc's.
+// What precedes each block. The memory after it is aligned like malloc's.
 struct alignas(16) Head {
-  unsigned size;  // which of the sizes
+  unsigned size;  // index of the size
 };
 struct Free {
   Free* next;

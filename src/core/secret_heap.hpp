@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locked memory for what libraries allocate while they hold keys. A library whose allocations go
 // through the program (libcrypto, see crypto/libcrypto.hpp) asks here first. Within a
-// SecretAllocations it gets memory that is locked, kept out of core dumps and wiped when it is
-// given back. Elsewhere it gets none, because locked memory is scarce and most of what libraries
-// allocate is no secret.
+// SecretAllocations it gets memory that is locked, kept out of core dumps and wiped when freed.
+// Elsewhere it gets none: locked memory is scarce, and most of what libraries allocate is not
+// secret.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ class SecretAllocations {
 
 namespace secret_heap {
 
-// Null outside of SecretAllocations, for more than 32 KiB at once, and where the heap is full.
+// Null outside SecretAllocations, for more than 32 KiB at once, and when the heap is full.
 [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
 [[nodiscard]] bool owns(const void* memory) noexcept;
-// How much allocate gave: at least as many bytes as were asked for.
+// The size of an allocated block: at least the bytes that were asked for.
 [[nodiscard]] std::size_t size_of(const void* memory) noexcept;
 void release(void* memory) noexcept;
 

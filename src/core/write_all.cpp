@@ -13,7 +13,7 @@ namespace paes {
 
 namespace {
 
-// False: errno says why not.
+// On failure, errno says why.
 bool wait_writable(int descriptor, int stop) noexcept {
   constexpr int last_ms = 200;
   pollfd events[] = {{descriptor, POLLOUT, 0}, {stop, POLLIN, 0}};  // poll skips negative numbers
@@ -28,7 +28,7 @@ bool wait_writable(int descriptor, int stop) noexcept {
   return ready > 0;
 }
 
-// Whether a write to it may wait for a reader. A file's or a disk's does not, whatever poll says.
+// True if a write may wait for a reader. One to a file or a disk does not, whatever poll says.
 bool has_reader(int descriptor) noexcept {
   struct stat status = {};
   return fstat(descriptor, &status) == 0 &&
@@ -37,8 +37,8 @@ bool has_reader(int descriptor) noexcept {
 
 }  // namespace
 
-// A write that waits within the system sees no request to end. So where there is a `stop`, it is
-// waited for with poll, and what is written then is no more than a pipe takes at once (pipe(7)).
+// A write that waits inside the system notices no request to end. So with a `stop`, poll does the
+// waiting, and each write is no larger than what a pipe takes at once (pipe(7)).
 bool write_all(int descriptor, Bytes bytes, int stop) noexcept {
   const bool waits_first = stop >= 0 && has_reader(descriptor);
   while (!bytes.empty()) {
@@ -50,7 +50,7 @@ bool write_all(int descriptor, Bytes bytes, int stop) noexcept {
     if (written > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     } else if (written == 0) {
-      errno = EIO;  // a device that takes nothing, and will not take more of it the next time
+      errno = EIO;  // the device takes nothing, now or later
       return false;
     } else if (errno != EAGAIN || !wait_writable(descriptor, stop)) {
       return false;

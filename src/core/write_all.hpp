@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes of messages and results to descriptors that this process did not open.
+// Writes messages and results to descriptors that this process did not open.
 #pragma once
 
 #include "core/bytes.hpp"
 
 namespace paes {
 
-// Writes all of the bytes, in order. Waits for a descriptor that takes none at the moment, also for
-// one that others made non-blocking: they may share it with this process, and a reader that is slow
-// is no error. Once the descriptor `stop` is readable, which may be -1, a reader who takes nothing
-// has a fifth of a second. That holds for descriptors that block, too. False: errno says why not,
-// EINTR if the end was asked for or a signal came.
+// Writes all bytes, in order. If the descriptor takes none at the moment, waits until it does, even
+// if others who share it have made it non-blocking: a slow reader is no error. Once the descriptor
+// `stop` (-1 for none) is readable, a reader who takes nothing has a fifth of a second left, also
+// on a descriptor that blocks. On failure, returns false, and errno is EINTR if the end was asked
+// for or a signal came.
 [[nodiscard]] bool write_all(int descriptor, Bytes bytes, int stop) noexcept;
 
 }  // namespace paes

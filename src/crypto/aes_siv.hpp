@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-SIV (RFC 5297) with two keys of AES-256, which are 64 bytes together, under one key for many
-// messages on many threads. libcrypto computes it.
+// AES-SIV (RFC 5297) with two keys of AES-256, 64 bytes together. One object serves many messages
+// on many threads. libcrypto computes it.
 #pragma once
 
 #include <memory>
@@ -22,12 +22,12 @@ class AesSiv {
   AesSiv(const AesSiv&) = delete;
   AesSiv& operator=(const AesSiv&) = delete;
 
-  // S2V takes the strings of `associated` in their order, then the text. None is empty, nor is the
-  // text, because releases of libcrypto before 3.0.10 pass over empty ones (CVE-2023-2975).
-  // `sealed` has the length of `text`.
+  // S2V takes the strings of `associated` in order, then the text. None of them may be empty,
+  // because libcrypto before 3.0.10 skips empty ones (CVE-2023-2975). `sealed` has the length of
+  // `text`.
   void seal(std::span<const Bytes> associated, Bytes text, MutableBytes tag,
             MutableBytes sealed) const;
-  // False, with `text` wiped, for what is not authentic.
+  // If it is not authentic, returns false and wipes `text`.
   [[nodiscard]] bool open(std::span<const Bytes> associated, Bytes tag, Bytes sealed,
                           MutableBytes text) const;
 

@@ -94,7 +94,7 @@ void encrypt(const Blowfish& key, std::uint32_t& left, std::uint32_t& right) noe
 
 using Hash = std::array<std::uint8_t, libcrypto::sha512_bytes>;
 
-// Gives the words of a hash, over and over.
+// Returns the words of a hash, over and over.
 class Cycle {
  public:
   explicit Cycle(const Hash& hash) : hash_(hash) {}
@@ -174,7 +174,7 @@ void bcrypt_pbkdf(Bytes passphrase, Bytes salt, std::uint32_t rounds,
   libcrypto::sha512(passphrase, work->passphrase);
   std::vector<std::uint8_t> counted(salt.begin(), salt.end());
   counted.resize(salt.size() + 4);
-  // Unlike PBKDF2's, the blocks are not joined: the output takes their bytes in turns.
+  // Unlike PBKDF2, the output takes bytes from the blocks in turns instead of joining them.
   const std::size_t blocks = (out.size() + work->sum.size() - 1) / work->sum.size();
   for (std::size_t block = 0; block < blocks; ++block) {
     store_be32(counted.data() + salt.size(), static_cast<std::uint32_t>(block + 1));

@@ -28,8 +28,8 @@ void require(bool good) {
   }
 }
 
-// A fetch costs more than a chunk, so each algorithm is fetched once in a process. If libcrypto
-// could not initialise for lack of memory, asking it for anything would end the program.
+// A fetch costs more than a chunk, so each algorithm is fetched once per process. If libcrypto
+// could not initialise for lack of memory, any call into it would end the program.
 const EVP_CIPHER* fetched_cipher(const char* name) {
   require(OSSL_LIB_CTX_get0_global_default() != nullptr);
   EVP_CIPHER* const cipher = EVP_CIPHER_fetch(nullptr, name, nullptr);
@@ -49,7 +49,7 @@ int length(std::size_t bytes) {
   return static_cast<int>(bytes);
 }
 
-// A new message: the key stays as it is.
+// Starts a new message under the same key.
 void start(EVP_CIPHER_CTX* context, const std::uint8_t* nonce) {
   require(EVP_CipherInit_ex2(context, nullptr, nullptr, nonce, -1, nullptr) == 1);
 }
@@ -67,7 +67,7 @@ struct ChaCha20Poly1305::Contexts {
     static const EVP_CIPHER* const both = fetched_cipher("ChaCha20-Poly1305");
     static const EVP_CIPHER* const stream = fetched_cipher("ChaCha20");
     static EVP_MAC* const poly1305 = fetched_mac("POLY1305");
-    // The contexts hold the key or what is made from it.
+    // The contexts hold the key or what was derived from it.
     const SecretAllocations secret;
     make(seal, both, key, 1);
     make(open, both, key, 0);
@@ -148,8 +148,8 @@ bool ChaCha20Poly1305::Worker::open(Bytes nonce, MutableBytes text, Bytes tag) c
   return true;
 }
 
-// RFC 8439, section 2.8: Poly1305's key is the beginning of the keystream's block 0, and without
-// associated data the authenticated message is the ciphertext, zeros up to a multiple of 16 bytes,
+// RFC 8439, section 2.8. Poly1305's key is the beginning of block 0 of the keystream. Without
+// associated data, the authenticated message is the ciphertext, zeros up to a multiple of 16 bytes,
 // and both lengths.
 bool ChaCha20Poly1305::Worker::verify(Bytes nonce, Bytes ciphertext, Bytes tag) const {
   assert(nonce.size() == nonce_bytes && tag.size() == tag_bytes);
@@ -166,7 +166,7 @@ bool ChaCha20Poly1305::Worker::verify(Bytes nonce, Bytes ciphertext, Bytes tag) 
     lengths[8 + i] = static_cast<std::uint8_t>(std::uint64_t{ciphertext.size()} >> (8 * i));
   }
   std::array<std::uint8_t, tag_bytes> right;
-  const WipeOnExit wiped_tag(right);  // it would make a forgery valid
+  const WipeOnExit wiped_tag(right);  // it would validate a forgery
   std::size_t written = 0;
   EVP_MAC_CTX* const mac = contexts_->mac;
   require(EVP_MAC_init(mac, key.data(), key.size(), nullptr) == 1 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChaCha20-Poly1305 (RFC 8439) under one key, for many messages on many threads. libcrypto's
-// contexts keep the key, so that a message costs only its nonce: for chunks of 64 KiB nothing but
-// the cipher's own time is left.
+// contexts keep the key, so that each message only sets a nonce. At 64 KiB, a chunk takes no longer
+// than the cipher itself.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class ChaCha20Poly1305 {
   struct Contexts;
 
  public:
-  // What one thread needs for its messages, on loan for one scope. A nonce has 12 bytes, a tag 16.
+  // What one thread needs for its messages, borrowed for one scope. A nonce has 12 bytes, a tag 16.
   class Worker {
    public:
     // Throws Error(failure) if libcrypto has no such cipher.
@@ -36,10 +36,9 @@ class ChaCha20Poly1305 {
 
     // Replaces the text by the ciphertext.
     void seal(Bytes nonce, MutableBytes text, MutableBytes tag) const;
-    // Replaces the ciphertext by the text. False, with `text` wiped, when the tag does not match.
+    // Replaces the ciphertext by the text. If the tag is wrong, returns false and wipes `text`.
     [[nodiscard]] bool open(Bytes nonce, MutableBytes text, Bytes tag) const;
-    // Whether open would be true. Runs Poly1305 and not ChaCha20 over the
-    // ciphertext, which takes a third of the time.
+    // What open() would return. Runs only Poly1305, which takes a third of the time.
     [[nodiscard]] bool verify(Bytes nonce, Bytes ciphertext, Bytes tag) const;
 
    private:

@@ -23,7 +23,7 @@ SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes, Derive
     derive(passphrase, salt, derived);
     return derived;
   }
-  // Both threads own what they share, because either may be the last one that needs it.
+  // Both threads own what they share, because either may be the last to need it.
   const auto done = std::make_shared<Descriptor>(eventfd(0, EFD_CLOEXEC));
   if (!done->is_open()) {
     throw_errno("eventfd");
@@ -43,7 +43,7 @@ SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes, Derive
       [[maybe_unused]] const ssize_t written = write(done->number(), &one, sizeof one);
     });
   } catch (const std::system_error&) {
-    // A system without one more thread still derives, only without a way to stop.
+    // If the system has no thread left, this derives anyway, but cannot be stopped.
     (*task)();
     return task->get_future().get();
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Giving up what takes long. A derivation of libcrypto's (PBKDF2) takes seconds to minutes and
-// cannot be stopped. A caller who may have to stop has it run in a thread of its own, with copies
-// of all it needs, and leaves that thread to itself. What goes in steps (scrypt_in_steps.hpp)
-// needs no thread.
+// Ways to give up a long derivation. libcrypto's PBKDF2 takes seconds to minutes and cannot be
+// stopped. So a caller who may have to stop runs it in a thread of its own, with copies of all it
+// needs, and abandons that thread. A derivation in steps (scrypt_in_steps.hpp) needs no thread.
 #pragma once
 
 #include <functional>
@@ -12,25 +11,25 @@
 
 namespace paes {
 
-// Returns when poll would report one of the events of the descriptor. It may return earlier, and
-// does so at once for a negative descriptor. Throws to give up.
+// Waits until poll would report one of `events` for the descriptor. It may return earlier, and
+// returns at once for a negative descriptor. Throws to give up.
 using WaitReady = std::function<void(int descriptor, short events)>;
 
-// Throws what `wait` throws if its caller wants to give up. It may be empty.
+// Throws what `wait` throws if its caller wants to give up. `wait` may be empty.
 inline void check(const WaitReady& wait) {
   if (wait) {
     wait(-1, 0);
   }
 }
 
-// It may hold values of the caller's, but no references, because it can outlive the call.
+// It may hold copies of the caller's values, but no references, because it can outlive the call.
 using Derive = std::function<void(Bytes passphrase, Bytes salt, MutableBytes out)>;
 
-// What `derive` makes of passphrase and salt; meanwhile it calls `wait`. If `wait` is empty,
-// `derive` runs in the caller's thread, on the caller's own bytes. Rethrows what either throws.
-// After `wait` has thrown, the derivation goes on, and wipes its copies at its end. Only for a
-// process that is about to die by a signal then, because exit handlers, libcrypto's among them,
-// must not run beside a derivation.
+// Runs `derive` on passphrase and salt, and calls `wait` meanwhile. Rethrows what either throws. If
+// `wait` is empty, `derive` runs in the caller's thread on the caller's own bytes. After `wait` has
+// thrown, the derivation goes on in its thread and wipes its copies at the end. The process should
+// then be about to die by a signal, because exit handlers (libcrypto's, for example) must not run
+// beside a derivation.
 [[nodiscard]] SecretBytes derive_apart(Bytes passphrase, Bytes salt, std::size_t bytes,
                                        Derive derive, const WaitReady& wait);
 

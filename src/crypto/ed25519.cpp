@@ -52,7 +52,7 @@ class Field {
   [[nodiscard]] bool is_zero(const Number& a) const {
     return BN_is_zero(subtract(a, number(0)).get()) == 1;
   }
-  // Zero is one.
+  // Zero counts as a square.
   [[nodiscard]] bool is_square(const Number& a) const {
     const int symbol = BN_kronecker(a.get(), p_.get(), scratch_.get());
     require(symbol >= -1, operation);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ed25519's public keys as those of X25519: the map from the twisted Edwards curve to the
-// Montgomery curve (RFC 7748, section 4.1), for keys of SSH that age encrypts to. Public keys only,
-// so that it may take a time that depends on them.
+// Converts public keys of Ed25519 to X25519, from the twisted Edwards curve to the Montgomery curve
+// (RFC 7748, section 4.1): age encrypts to SSH's keys in this way. Time may depend on the keys,
+// which are public.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace paes::ed25519 {
 
 inline constexpr std::size_t key_bytes = 32;
 
-// u = (1 + y) / (1 - y). False if the key is no point of the curve (RFC 8032, section 5.1.3), or if
-// it is the neutral one, which has no u.
+// u = (1 + y) / (1 - y). False if the key is not a point of the curve (RFC 8032, section 5.1.3), or
+// if it is the neutral element, which has no u.
 [[nodiscard]] bool to_x25519(std::span<const std::uint8_t, key_bytes> key,
                              std::span<std::uint8_t, key_bytes> u);
 

@@ -17,7 +17,7 @@ constexpr std::uint16_t hkdf_sha256 = 1;
 constexpr std::uint16_t chacha20_poly1305 = 3;
 constexpr std::uint8_t mode_base = 0;
 
-// Bytes one after the other, wiped at the end.
+// Joins bytes, and wipes them at the end.
 class Joined {
  public:
   Joined() = default;
@@ -26,7 +26,7 @@ class Joined {
   Joined& operator=(const Joined&) = delete;
 
   Joined& add(Bytes more) {
-    // What the vector leaves when it grows would not be wiped.
+    // A vector that grows would leave its old memory unwiped.
     std::vector<std::uint8_t> longer(bytes_.size() + more.size());
     std::copy(bytes_.begin(), bytes_.end(), longer.begin());
     std::copy(more.begin(), more.end(),

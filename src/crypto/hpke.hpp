@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hybrid public key encryption in its base mode (RFC 9180, sections 5.1.1 and 6.1), with
-// HKDF-SHA256 and ChaCha20-Poly1305, for one message under one shared secret. The secret comes
-// from a key encapsulation mechanism, which is the caller's and is named by its number.
+// HKDF-SHA256 and ChaCha20-Poly1305, for one message under one shared secret. The caller obtains
+// the secret from a key encapsulation mechanism and names that by its number.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::size_t tag_bytes = 16;
 
 [[nodiscard]] std::vector<std::uint8_t> seal(std::uint16_t kem, Bytes shared_secret, Bytes info,
                                              Bytes text);
-// False, with `text` wiped, if the ciphertext is not authentic. It is tag_bytes longer.
+// `ciphertext` is tag_bytes longer than `text`. False, with `text` wiped, if it is not authentic.
 [[nodiscard]] bool open(std::uint16_t kem, Bytes shared_secret, Bytes info, Bytes ciphertext,
                         MutableBytes text);
 

@@ -50,7 +50,7 @@ void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, Mutab
       name_of(OSSL_KDF_PARAM_DIGEST, digest), OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
       octets(OSSL_KDF_PARAM_KEY, key),        octets(OSSL_KDF_PARAM_INFO, info),
       octets(OSSL_KDF_PARAM_SALT, salt),      OSSL_PARAM_construct_end()};
-  if (salt.empty()) {  // the KDF takes zeros as long as the digest, as RFC 5869 asks for
+  if (salt.empty()) {  // zeros as long as the digest, which RFC 5869 asks for
     parameters[4] = OSSL_PARAM_construct_end();
   }
   require(derive(kdf, parameters.data(), out), "HKDF");
@@ -62,7 +62,7 @@ void digest(const EVP_MD* algorithm, Bytes message, MutableBytes out) {
           "digest");
 }
 
-// RFC 2104. Of what is added, libcrypto holds less than a block, which it wipes with its state.
+// RFC 2104. libcrypto keeps less than a block of what is added, and wipes it with its state.
 class HmacSha256 {
  public:
   explicit HmacSha256(Bytes key) {
@@ -71,7 +71,7 @@ class HmacSha256 {
     context_.reset(EVP_MAC_CTX_new(mac));
     const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
                                    OSSL_PARAM_construct_end()};
-    constexpr std::uint8_t nothing = 0;  // for libcrypto, a null is not an empty key
+    constexpr std::uint8_t nothing = 0;  // libcrypto does not take a null pointer for an empty key
     require(context_ != nullptr && EVP_MAC_init(context_.get(), key.empty() ? &nothing : key.data(),
                                                 key.size(), parameters.data()) == 1,
             "HMAC");
@@ -100,7 +100,7 @@ int length(std::size_t bytes) {
   return static_cast<int>(bytes);
 }
 
-// A context in which all of `in` has become `out`; only the tag is left to do.
+// Turns all of `in` into `out`; the context then needs only the call for the tag.
 CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes aad, Bytes in,
                                 MutableBytes out) {
   assert(key.size() == 32 && nonce.size() == 12 && in.size() == out.size());
@@ -156,7 +156,7 @@ void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
   if (!secret_heap::owns(memory)) {
     return std::realloc(memory, bytes);
   }
-  // What was allocated as a secret stays one, also when it grows outside of SecretAllocations.
+  // What was allocated as a secret stays one, even if it grows outside SecretAllocations.
   const SecretAllocations secret;
   void* const larger = allocate(bytes, file, line);
   if (larger != nullptr) {
@@ -223,8 +223,8 @@ void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t
                  MutableBytes out) {
   static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_PBKDF2);
   std::uint64_t count = iterations;
-  // This turns off the lower bounds of SP 800-132. RFC 8018 does not have them, and a salt of 8
-  // bytes is below them.
+  // Turns off the lower bounds of SP 800-132: RFC 8018 has none, and 8 bytes of salt are below
+  // them.
   int any_parameters = 1;
   const std::array parameters = {octets(OSSL_KDF_PARAM_PASSWORD, passphrase),
                                  octets(OSSL_KDF_PARAM_SALT, salt),
@@ -237,7 +237,7 @@ void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t
 
 void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function<void()>& check,
                         MutableBytes out) {
-  // Between two checks; about a millisecond. A tag costs a few blocks beside the salt's.
+  // The work between two checks: about a millisecond. A tag costs a few more blocks than the salt.
   constexpr std::size_t step_bytes = std::size_t{1} << 20;
   constexpr std::size_t tag_cost_bytes = 1024;
   std::size_t stepped_bytes = 0;
@@ -359,8 +359,8 @@ bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret, MutableByt
   require(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
               EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,
           "X25519");
-  // With valid keys the derivation fails for one reason alone, an all-zero result. The bytes are
-  // checked as well, for providers that leave this check to the caller.
+  // With valid keys, the derivation fails only for an all-zero result. The bytes are checked as
+  // well, for providers that leave this check to the caller.
   if (EVP_PKEY_derive(context.get(), shared_secret.data(), &written) != 1) {
     ERR_clear_error();
     return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of libcrypto's objects, and its parameter lists, for the source files of this folder that
-// call libcrypto. Everything else calls crypto/libcrypto.hpp and its like.
+// Owners of libcrypto's objects, and its parameter lists, for the files of this folder that call
+// libcrypto. All other code calls crypto/libcrypto.hpp and its neighbours.
 #pragma once
 
 #include <openssl/crypto.h>
@@ -35,13 +35,12 @@ inline void require(bool good, const char* operation) {
   }
 }
 
-// If libcrypto could not initialise for lack of memory, asking it for anything would end the
-// program.
+// If libcrypto could not initialise for lack of memory, other calls would end the program.
 inline void require_libcrypto() {
   require(OSSL_LIB_CTX_get0_global_default() != nullptr, "memory");
 }
 
-// What `fetch` gives. It throws where that is nothing, so that a static of it is made another time.
+// Calls `fetch`. Throws if that returns nothing, so that a static variable is tried again.
 template <typename Fetched, typename Fetch>
 Fetched fetched(const char* operation, const Fetch& fetch) {
   require_libcrypto();
@@ -50,14 +49,14 @@ Fetched fetched(const char* operation, const Fetch& fetch) {
   return found;
 }
 
-// The same, for as long as the process runs: while a program exits, a thread of it may still be in
-// here.
+// Calls `fetch` for a static variable that is never destroyed: while a program exits, one of its
+// threads may still be using it.
 template <typename Fetched, typename Fetch>
 typename Fetched::pointer kept(const char* operation, const Fetch& fetch) {
   return fetched<Fetched>(operation, fetch).release();
 }
 
-// libcrypto's parameter lists take pointers to non-const, but what they point to is only read.
+// libcrypto's parameter lists take pointers to non-const data, but only read it.
 inline OSSL_PARAM octets(const char* name, Bytes value) {
   static std::uint8_t nothing = 0;  // a null pointer, as of an empty span, would mean "unset"
   void* data = value.empty() ? &nothing : const_cast<std::uint8_t*>(value.data());

@@ -15,7 +15,7 @@ namespace {
 using Kem = std::unique_ptr<EVP_KEM, FreeWith<EVP_KEM_free>>;
 
 constexpr const char* algorithm = "ML-KEM-768";
-constexpr const char* seed_parameter = "seed";  // which older headers do not name
+constexpr const char* seed_parameter = "seed";  // older headers do not name it
 
 // Null if libcrypto does not take the key.
 Key make_key(const char* part, int selection, Bytes value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ML-KEM-768 (FIPS 203), by libcrypto from version 3.5 on. Elsewhere all but the question whether
-// it is there throw Error(failure).
+// ML-KEM-768 (FIPS 203), computed by libcrypto 3.5 or later. With an older one, all functions
+// except has_ml_kem_768() throw Error(failure).
 #pragma once
 
 #include "core/bytes.hpp"
@@ -14,10 +14,10 @@ inline constexpr std::size_t ml_kem_768_ciphertext_bytes = 1088;
 [[nodiscard]] bool has_ml_kem_768() noexcept;
 
 void ml_kem_768_public_key(Bytes seed, MutableBytes public_key);
-// False if the key is none (section 7.2, "modulus check").
+// False if the key is invalid (section 7.2, "modulus check").
 [[nodiscard]] bool ml_kem_768_encapsulate(Bytes public_key, MutableBytes ciphertext,
                                           MutableBytes shared_secret);
-// Another ciphertext gives another secret (implicit rejection).
+// Any other ciphertext yields another secret (implicit rejection).
 void ml_kem_768_decapsulate(Bytes seed, Bytes ciphertext, MutableBytes shared_secret);
 
 }  // namespace paes::libcrypto

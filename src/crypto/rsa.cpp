@@ -56,7 +56,7 @@ struct Numbers {
     require(scratch != nullptr, operation);
   }
 
-  // a b modulo m is 1.
+  // Whether a b = 1 modulo m.
   [[nodiscard]] bool are_inverse(const Number& a, const Number& b, const Number& m) const {
     const Number product = made(BN_new());
     require(BN_mod_mul(product.get(), a.get(), b.get(), m.get(), scratch.get()) == 1, operation);
@@ -81,8 +81,8 @@ struct Numbers {
   Number n, e, d, p, q, coefficient, p_less_one, q_less_one;
 };
 
-// libcrypto takes the numbers of a key as little-endian bytes. These lie in memory of ours, because
-// its own parameter lists are not wiped.
+// The numbers of a key as libcrypto takes them, in little-endian bytes. They lie in our own memory,
+// because libcrypto does not wipe its parameter lists.
 class Parameters {
  public:
   explicit Parameters(std::size_t most_bytes) : memory_(most_bytes) {}

@@ -14,8 +14,7 @@
 namespace paes::rsa {
 
 inline constexpr std::size_t min_bits = 2048;
-// ssh-keygen makes no longer ones, and libcrypto uses no longer ones. At this size a decryption
-// takes less than a second.
+// Neither ssh-keygen nor libcrypto goes beyond this. A decryption takes less than a second.
 inline constexpr std::size_t max_bits = 16384;
 
 struct PublicNumbers {
@@ -33,22 +32,22 @@ struct PrivateNumbers {
 
 [[nodiscard]] std::size_t bits(Bytes number) noexcept;
 
-// Whether an exponent is odd, at least 3 and of at most 24 bits, which is all that Go's SSH library
-// takes, and with it age. A longer exponent would make encryption slow.
+// Whether an exponent is odd, at least 3, and of at most 24 bits. Go's SSH library, and thus age,
+// takes no others; longer ones would make encryption slow.
 [[nodiscard]] bool is_public_exponent(Bytes number) noexcept;
 
-// The numbers have been checked: an odd modulus of min_bits to max_bits, and a public exponent.
+// The caller has checked the numbers: odd modulus of min_bits to max_bits, public exponent.
 [[nodiscard]] std::vector<std::uint8_t> encrypt(const PublicNumbers& key, std::string_view label,
                                                 Bytes text);
 
 // Its numbers lie in libcrypto's memory, which a program keeps locked (libcrypto.hpp) and which
-// libcrypto wipes when the key goes. Immutable, hence shared by threads.
+// libcrypto wipes when it frees the key. Immutable, so threads may share it.
 class PrivateKey {
  public:
-  // Nothing unless the numbers belong together. The public ones have been checked as for encrypt.
+  // Empty unless the numbers belong together. The caller has checked the public ones.
   [[nodiscard]] static std::optional<PrivateKey> make(const PrivateNumbers& numbers);
 
-  // Nothing if the text was not sealed to this key with this label.
+  // Empty if the text was not sealed to this key with this label.
   [[nodiscard]] std::optional<SecretBytes> decrypt(std::string_view label, Bytes sealed) const;
 
  private:

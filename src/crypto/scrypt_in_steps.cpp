@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t salsa_bytes = 64;
 constexpr std::size_t salsa_words = salsa_bytes / 4;
-// Between two checks; about a millisecond.
+// The work between two checks: about a millisecond.
 constexpr std::size_t step_bytes = std::size_t{1} << 20;
 constexpr unsigned most_any_machine_has = 40;  // 2^50 bytes; keeps the products in range
 constexpr std::uint32_t most_r = 1U << 16;
@@ -54,7 +54,7 @@ void check_shape(const ScryptShape& shape) {
   }
 }
 
-// Words in memory of their own, too many to be locked. They are kept out of core dumps, and wiped.
+// Words in memory of their own, too many to be locked, but kept out of core dumps and wiped.
 class Words {
  public:
   Words(std::size_t count, const ScryptShape& shape) : bytes_(count * sizeof(std::uint32_t)) {
@@ -72,7 +72,7 @@ class Words {
   Words(const Words&) = delete;
   Words& operator=(const Words&) = delete;
 
-  // What is not used has no pages yet, and wiping it would make some.
+  // Unused words have no pages yet, and wiping them would create some.
   [[nodiscard]] std::uint32_t* use(std::size_t at, std::size_t count) noexcept {
     used_bytes_ = std::max(used_bytes_, (at + count) * sizeof(std::uint32_t));
     return (*this)[at];
@@ -135,8 +135,8 @@ void salsa20_8(Block& block) noexcept {
   block.diagonals[3] += d;
 }
 
-// RFC 7914, section 4: `out` from `in`, each of 2 * r blocks. `also` is XORed to `in` first, unless
-// it is null.
+// RFC 7914, section 4: `out` from `in`, each of 2 * r blocks. `also`, if not null, is XORed to `in`
+// first.
 template <bool has_also>
 void block_mix(const std::uint32_t* in, const std::uint32_t* also, std::uint32_t* out,
                std::size_t r) noexcept {
@@ -194,7 +194,7 @@ class Mixer {
   }
 
  private:
-  // Calls with each word's place in the standard's order and among the diagonals.
+  // Calls `call` with each word's place in the standard's order and its place among the diagonals.
   template <typename Call>
   void for_each_word(const Call& call) {
     for (std::size_t i = 0; i < words_; ++i) {

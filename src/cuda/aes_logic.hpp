@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The S-boxes of AES by three-input logic, and the same for a single block that lies in words as
-// usual. Where look-ups are what a kernel has most of, its last round is better done so: each of
-// the 16 look-ups would bring a single byte.
+// The S-boxes of AES by three-input logic, also for a single block whose words are not sliced. A
+// kernel that consists mainly of look-ups does its last round better with logic, where each of the
+// 16 look-ups would bring a single byte.
 #pragma once
 
 #include "cipher/aes_sbox_three_input.hpp"
@@ -18,8 +18,7 @@ struct AesGates {
   }
 };
 
-// A^-1, the inverse of the S-box's matrix (FIPS 197, section 5.3.2). It also adds the bits of
-// `Constant`.
+// A^-1, the inverse of the S-box's matrix (FIPS 197, section 5.3.2), plus the bits of `Constant`.
 template <unsigned Constant = 0>
 PAES_DEVICE void inverse_matrix(std::uint32_t (&x)[8]) {
   const std::uint32_t y[8] = {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
@@ -32,7 +31,7 @@ PAES_DEVICE void inverse_matrix(std::uint32_t (&x)[8]) {
   }
 }
 
-// ShiftRows, or InvShiftRows (FIPS 197, sections 5.1.2 and 5.3.1). A word is a column.
+// ShiftRows, or InvShiftRows (FIPS 197, sections 5.1.2 and 5.3.1), on words that are columns.
 template <bool Inverse>
 PAES_DEVICE void shift_rows(Words<16>& s) {
   Words<16> odd = {};  // rows 1 and 3 moved by one column
@@ -46,7 +45,7 @@ PAES_DEVICE void shift_rows(Words<16>& s) {
   }
 }
 
-// From columns to pairs of bits and back: word i has bits 2 i and 2 i + 1 of all 16 bytes.
+// Between columns and pairs of bits: word i gets bits 2 i and 2 i + 1 of all 16 bytes.
 PAES_DEVICE void columns_to_pairs(std::uint32_t (&word)[4]) {
   exchange<4>(word[0], word[1]);
   exchange<4>(word[2], word[3]);
@@ -66,8 +65,8 @@ PAES_DEVICE void pairs_to_columns(std::uint32_t (&word)[4]) {
   exchange<4>(word[2], word[3]);
 }
 
-// ShiftRows and SubBytes of one block, or their inverses. The circuit could take two blocks at
-// once: it has bit b of the 16 bytes in the even bits of a word, and nothing in the odd ones.
+// ShiftRows and SubBytes of one block, or their inverses. The circuit has bit b of the 16 bytes in
+// the even bits of a word and nothing in the odd ones, so it could take two blocks at once.
 template <bool Inverse>
 PAES_DEVICE Words<16> shift_rows_and_sub_bytes(Words<16> s) {
   constexpr std::uint32_t even = 0x55555555;
@@ -80,7 +79,7 @@ PAES_DEVICE Words<16> shift_rows_and_sub_bytes(Words<16> s) {
     x[2 * i] = s.word[i];
     x[2 * i + 1] = s.word[i] >> 1;
   }
-  // S(x) = A x^-1 + c, where c is 0x63. The circuit leaves c out.
+  // S(x) = A x^-1 + c with c = 0x63. The circuit leaves c out.
   if constexpr (Inverse) {
     inverse_matrix<0x05>(x);  // A^-1 (x + c)
     sbox_three_input<AesGates>(x, no_key);

@@ -6,9 +6,9 @@
 // different rows.
 //
 // Why 8 blocks: with 32, ShiftRows would be free, but a thread would need 128 registers for the
-// state alone, and a round 27 KB of code. With 2 blocks, a word would hold several rows side by
-// side, and ShiftRows would take masks and shifts. Round keys are added inside the S-boxes, except
-// for two bits (aes_sbox_three_input.hpp). Operations of a round, on 8 blocks:
+// state alone, and a round would take 27 KB of code. With 2 blocks, a word would hold several rows
+// side by side, and ShiftRows would take masks and shifts. Round keys are added inside the S-boxes,
+// except for two bits (aes_sbox_three_input.hpp). Operations of a round, on 8 blocks:
 //
 //                 forward                  inverse
 //   S-boxes       4 x (74 + 2)       304   4 x (8 + 74 + 2 + 8)   368
@@ -19,9 +19,9 @@
 //
 // The last round has no MixColumns. The first key takes 32 operations, and the way to slices and
 // back 2 x (64 PRMT, 48 shifts to each side, 96 LOP3) = 512. So a block takes 563 operations with
-// AES-128 and 765 with AES-256; backwards, 700 and 959. Counters cost 105 fewer: instead of the way
-// to slices, the first key and two rounds, 1096 operations for 8 blocks, they take 74 for S-boxes,
-// 19 before and after those, and 96 to add what all counters of a tile share.
+// AES-128 and 765 with AES-256, or 700 and 959 for decryption. Counters cost 105 fewer: the way to
+// slices, the first key and two rounds take 1096 operations for 8 blocks. Instead, counters take 74
+// for S-boxes, 19 before and after those, and 96 to add what all counters of a tile share.
 #include <cstring>
 
 #include "cipher/aes_key.hpp"
@@ -36,16 +36,14 @@ namespace {
 // The words of bits 0 to 7 of each row.
 using AesSlices = std::uint32_t[4][8];
 
-// The round keys of one direction in the order of use. All after the first have the form that the
+// One direction's round keys in the order of use. All after the first are in the form that the
 // S-boxes take.
 struct AesBitsliceKeys {
   std::uint32_t round[RoundKeys::max_rounds + 1][4][8];
-  Words<16> columns[3];  // the first round keys as they are, for counters
+  Words<16> columns[3];  // the first round keys, not sliced, for counters
 };
 
-// ---- Blocks to slices and back.
-
-// The bytes of a block from columns to rows or back: row r's byte c is column c's byte r.
+// Moves the bytes of a block from columns to rows or back: row r's byte c is column c's byte r.
 PAES_DEVICE void transpose_bytes(std::uint32_t (&word)[4]) {
   exchange<16>(word[0], word[2]);
   exchange<16>(word[1], word[3]);
@@ -84,10 +82,8 @@ PAES_DEVICE void to_blocks(AesSlices& state, Words<16> (&block)[8]) {
   }
 }
 
-// ---- The steps of a round.
-
-// S(x) = A x^-1 + c. The inverse applies A^-1 before and after the forward circuit. The round key
-// before has already added c to the input.
+// S(x) = A x^-1 + c. The inverse applies A^-1 before and after the forward circuit; the previous
+// round key has already added c to the input.
 template <bool Inverse>
 PAES_DEVICE void sub_bytes(AesSlices& state, const AesSlices& key) {
   PAES_UNROLL
@@ -144,8 +140,8 @@ PAES_DEVICE void mix_columns(AesSlices& state) {
   }
 }
 
-// InvMixColumns. It multiplies each column by {04}x^2 + {05}, which adds {04}(s[r] ^ s[r+2]) to row
-// r, and then does MixColumns.
+// InvMixColumns: multiplies each column by {04}x^2 + {05}, which adds {04}(s[r] ^ s[r+2]) to row r,
+// and then does MixColumns.
 PAES_DEVICE void inv_mix_columns(AesSlices& state) {
   PAES_UNROLL
   for (unsigned r = 0; r < 2; ++r) {
@@ -171,9 +167,8 @@ PAES_DEVICE void inv_mix_columns(AesSlices& state) {
   mix_columns(state);
 }
 
-// The inverse cipher takes the steps of a round in the same order: ShiftRows moves whole bytes, so
-// it may stand after the S-boxes as well as before them, and the keys stand inside those.
-// `Done` rounds are done.
+// One round, after `Done` rounds. The inverse cipher takes the steps in the same order: ShiftRows
+// moves whole bytes, so it may also stand after the S-boxes, and the keys are added inside those.
 template <bool Inverse, unsigned Done>
 PAES_DEVICE void finish_slices(const AesBitsliceKeys& keys, unsigned rounds, AesSlices& state) {
   PAES_KEEP_LOOP
@@ -202,12 +197,12 @@ PAES_DEVICE void crypt_slices(const AesBitsliceKeys& keys, unsigned rounds, AesS
   finish_slices<Inverse, 0>(keys, rounds, state);
 }
 
-// ---- Counters that differ in their last byte alone.
+// Counters that differ only in their last byte.
 //
-// Round 1 sends that byte to column 0, and round 2 sends row r of that column to column (4 - r)
-// % 4. All else is the same for all of them. So what varies needs one circuit in round 2, which
-// takes the four bytes together, and the one of round 1 is the same for every tile of a thread.
-// These circuits have the bytes in the order of the columns to which round 2 sends them.
+// Round 1 sends that byte to column 0, and round 2 sends row r of that column to column (4 - r) %
+// 4. All other bytes are the same for these counters. So round 2 needs one circuit for what varies,
+// which takes the four bytes together, and the circuit of round 1 is the same for every tile of a
+// thread. These circuits take the bytes in the order of the columns to which round 2 sends them.
 
 // The row whose byte round 2 sends to a column.
 PAES_DEVICE constexpr unsigned row_for(unsigned column) { return (4 - column) % 4; }
@@ -217,7 +212,7 @@ PAES_DEVICE constexpr unsigned coefficient(unsigned to, unsigned from) {
   return from == to ? 2 : from == (to + 1) % 4 ? 3 : 1;
 }
 
-// The bytes whose coefficient in round 2 has this bit, for the output's row `to`.
+// The bytes whose coefficient has this bit, in round 2, for the output's row `to`.
 PAES_DEVICE constexpr std::uint32_t bytes_with(unsigned bit, unsigned to) {
   std::uint32_t mask = 0;
   for (unsigned column = 0; column < 4; ++column) {
@@ -225,7 +220,8 @@ PAES_DEVICE constexpr std::uint32_t bytes_with(unsigned bit, unsigned to) {
   }
   return mask;
 }
-// The same in round 1, where row 3 varies and each byte is of another row of the output.
+// The bytes whose coefficient has this bit, in round 1. There row 3 varies, and each byte is of
+// another row of the output.
 PAES_DEVICE constexpr std::uint32_t bytes_with(unsigned bit) {
   std::uint32_t mask = 0;
   for (unsigned column = 0; column < 4; ++column) {
@@ -242,7 +238,6 @@ PAES_DEVICE void double_slices(const std::uint32_t (&x)[8], std::uint32_t (&doub
   }
 }
 
-// A round of one block, in columns as usual.
 PAES_DEVICE Words<16> column_round(const Words<16>& block, const Words<16>& key) {
   Words<16> s = shift_rows_and_sub_bytes<false>(block);
   PAES_UNROLL
@@ -260,13 +255,12 @@ struct AesBitsliceLaunchKeys {
   unsigned rounds;
 };
 
-// See mode_loop.hpp.
-// What the counters of a tile share.
+// What the counters of a tile share; see mode_loop.hpp.
 struct TileCounters {
   std::uint32_t first;    // column 0 after round 1, in the order of row_for
   std::uint32_t rows[4];  // after round 2
 };
-// What the last bytes of a thread's counters do to column 0 in round 1, in slices.
+// What the last bytes of a thread's counters change in column 0 in round 1, in slices.
 struct LaneCounters {
   std::uint32_t column[8];
 };
@@ -279,7 +273,7 @@ class AesBitsliceCore {
   static constexpr bool inverse = Inverse;
   using TakesTiles = void;
   using Keys = AesBitsliceLaunchKeys;
-  static constexpr unsigned threads = 512;  // so at most 128 registers
+  static constexpr unsigned threads = 512;  // limits a thread to 128 registers
   static constexpr unsigned shared_bytes = sizeof(AesBitsliceKeys);
 
   PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& keys, const Thread& thread) {
@@ -297,9 +291,9 @@ class AesBitsliceCore {
     to_blocks(state, block);
   }
 
-  // For run_counter_tiles (sliced_loop.hpp). In what all counters of a tile share, a zero stands
-  // for each byte that varies before an S-box. It brings the S-box's constant, so that the circuits
-  // need not add it.
+  // For run_counter_tiles (sliced_loop.hpp). What all counters of a tile share has a zero for each
+  // byte that varies before an S-box. It includes the S-box's constant, so that the circuits need
+  // not add it.
   using SharesTiles = void;
 
   PAES_DEVICE TileCounters start_tile(const Words<16>& counter) const {
@@ -400,8 +394,8 @@ PAES_LAUNCHES(cuda_bitslice, run, run_tweaks, nullptr, nullptr,
 
 namespace {
 
-// One round key of one direction: `key` is added after the S-boxes, before ShiftRows and
-// MixColumns; with `is_first`, before everything.
+// One round key of one direction. `key` is added after the S-boxes, before ShiftRows and
+// MixColumns; if `is_first`, before everything.
 void prepare_round(const AesSlices& key, bool is_first, AesSlices& round) noexcept {
   for (unsigned r = 0; r < 4; ++r) {
     if (is_first) {
@@ -412,7 +406,7 @@ void prepare_round(const AesSlices& key, bool is_first, AesSlices& round) noexce
   }
 }
 
-// The same key for all eight blocks, each byte with `constant` added.
+// One key for all eight blocks, with `constant` added to each byte.
 void key_slices(const Block& key, unsigned constant, AesSlices& slices) noexcept {
   std::memset(slices, 0, sizeof slices);
   for (unsigned place = 0; place < block_bytes; ++place) {
@@ -441,7 +435,7 @@ void prepare_direction(const RoundKeys& round_keys, bool is_inverse,
   const unsigned last = round_keys.rounds;
   for (unsigned round = 0; round <= last; ++round) {
     if (is_inverse) {
-      // Each key but the last carries c for the S-boxes after it; InvMixColumns leaves c as it is,
+      // Each key but the last carries c for the S-boxes after it. InvMixColumns leaves c unchanged,
       // and so do the steps before the key of a forward round.
       key_slices(round_keys.key[last - round], round < last ? affine_constant : 0, key);
       if (round > 0) {

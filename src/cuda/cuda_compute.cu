@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device kernel `cuda_compute`: AES step by step, as the studies first had it. S-boxes and
-// round keys are in constant memory, each thread's block is staged through shared memory, and a
-// thread block has 256 threads. The steps are those of cipher/aes_compute.hpp, and GHASH is that of
-// the other kernels. It is for reading and for comparison. A look-up in constant memory takes
+// The device kernel `cuda_compute`: AES step by step, as the studies first had it, for reading and
+// for comparison. S-boxes and round keys are in constant memory, each thread's block is staged
+// through shared memory, and a thread block has 256 threads. The steps are those of
+// cipher/aes_compute.hpp; GHASH is that of the other kernels. A look-up in constant memory takes
 // longer the more the addresses of a warp differ, so its time depends on secrets.
 #include "cipher/aes_compute.hpp"
 #include "cuda/gcm_runs.hpp"
@@ -28,7 +28,7 @@ PAES_CONSTANT_TABLE aes_compute::Sbox aes_inverse_sbox = aes_compute::make_inver
 
 struct AesComputeKeys {
   const RoundKeys* round_keys;  // where the emulation reads them
-  unsigned slot;                // where the device does
+  unsigned slot;                // where the device reads them
 
   PAES_DEVICE const RoundKeys& in_slot() const {
 #if defined(__CUDA_ARCH__)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device kernel `cuda_des_bitslice`: Triple DES on 32 blocks in the registers of one thread, by
 // three-input logic alone. No branch and no address depends on data or key. Circuits, places and
-// rounds are those of cipher/des_bitslice_rounds.hpp; the way in which keys are added differs.
+// rounds are those of cipher/des_bitslice_rounds.hpp, but keys are added differently.
 //
-// Each half already has the key of the round that reads it next added. The XOR that adds an S-box's
+// Each half already includes the key of the round that reads it next. The XOR that adds an S-box's
 // output takes the change of that key as a third operand, so two thirds of the key additions cost
 // nothing. E sends each bit to one of the inputs 2 to 5 of a box, and 16 of the bits also to an
 // input 1 or 6. There the difference of the two key bits is added. Operations:
@@ -35,13 +35,11 @@ struct DesBitsliceKeys {
   std::uint32_t last[32];       // for the half that the last round read
 };
 
-// Round i of a pass changes the left half (0) or the right one (1). Between passes the halves
+// Round i of a pass changes the left half (0) or the right half (1). Between passes the halves
 // change places, which only renames them.
 [[nodiscard]] constexpr unsigned changed_half(unsigned pass, unsigned i) noexcept {
   return (pass + i) % 2;
 }
-
-// ---- Rounds.
 
 struct DesWord : des_bitslice::PlainWord<std::uint32_t, DesThreeInputSboxes> {
   static_assert(Sboxes::complemented_outputs[0] == 0);
@@ -54,7 +52,7 @@ struct DesWord : des_bitslice::PlainWord<std::uint32_t, DesThreeInputSboxes> {
 PAES_DEVICE_TABLE des_bitslice::Slots des_slots = des_bitslice::make_slots<DesWord>();
 
 // The slots of bit `place` (from 0) of E's result, and of the S-boxes' outputs. Whatever the
-// circuits call is constexpr, so nvcc compiles it for the host as well. There nothing calls it, and
+// circuits call is constexpr, so nvcc compiles it for the host as well, where nothing calls it and
 // a device's table is out of reach.
 [[gnu::always_inline]] constexpr unsigned input_slot(unsigned place) noexcept {
 #if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
@@ -99,8 +97,8 @@ PAES_DEVICE void add_masks(std::uint32_t* half, const std::uint32_t* mask) {
   }
 }
 
-// Does all 48 rounds. The left half's bit i is slice[half_slot(i)], and the right half's is the
-// next. There is code for two rounds only, and no half ever moves to other registers.
+// Does all 48 rounds. The left half's bit i is slice[half_slot(i)], the right half's is the next
+// slice. There is code for only two rounds, and no half ever moves to other registers.
 PAES_DEVICE void crypt_slices(const DesBitsliceKeys& keys, std::uint32_t (&slice)[64]) {
   std::uint32_t* const l = slice;
   std::uint32_t* const r = slice + 1;
@@ -124,8 +122,7 @@ PAES_DEVICE void crypt_slices(const DesBitsliceKeys& keys, std::uint32_t (&slice
   add_masks(l, keys.last);
 }
 
-// The Core of both directions, which differ in their keys alone (mode_loop.hpp says what a Core
-// is).
+// The Core of both directions, which differ only in their keys. mode_loop.hpp says what a Core is.
 template <bool Inverse>
 class DesBitsliceCore {
  public:
@@ -134,7 +131,7 @@ class DesBitsliceCore {
   static constexpr bool inverse = Inverse;
   using TakesTiles = void;
   using Keys = const DesBitsliceKeys*;      // in device memory
-  static constexpr unsigned threads = 512;  // so at most 128 registers
+  static constexpr unsigned threads = 512;  // limits a thread to 128 registers
   static constexpr unsigned shared_bytes = sizeof(DesBitsliceKeys);
 
   PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& keys, const Thread& thread) {
@@ -161,7 +158,7 @@ class DesBitsliceCore {
       }
     }
     crypt_slices(keys_, slice);
-    // The halves leave the last round exchanged: each slot takes what its neighbour holds.
+    // The last round leaves the halves exchanged, so each slot takes what its neighbour holds.
     PAES_UNROLL
     for (unsigned half = 0; half < 2; ++half) {
       std::uint32_t row[32];
@@ -206,8 +203,7 @@ PAES_LAUNCHES(cuda_des_bitslice, run, nullptr, nullptr, nullptr,
 
 namespace {
 
-// The mask that round key `key` has for the half's bit b (from 0) where E sends it to an input 2
-// to 5.
+// The mask of round key `key` for the half's bit b (from 0), where E sends it to an input 2 to 5.
 [[nodiscard]] constexpr std::uint32_t main_mask(std::uint64_t key, unsigned b) noexcept {
   const unsigned place = 6 * (b / 4) + 1 + b % 4;
   return 0U - static_cast<std::uint32_t>(key >> (47 - place) & 1);
@@ -225,7 +221,7 @@ void prepare_direction(const DesRoundKeys& round_keys, bool is_inverse,
   const auto key_of = [&](unsigned round) {
     return round_keys.key[is_inverse ? rounds - 1 - round : round];
   };
-  std::uint32_t carried[2][32] = {};  // the masks that the halves have added
+  std::uint32_t carried[2][32] = {};  // the masks that the halves include
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(carried), sizeof carried});
   for (unsigned round = 0; round < rounds; ++round) {
     std::uint32_t* const mask = keys.round[round];
@@ -236,7 +232,7 @@ void prepare_direction(const DesRoundKeys& round_keys, bool is_inverse,
       in_half = main_mask(key_of(round), b);
     }
     for (unsigned b = 0; b < 32; ++b) {
-      // After the last round of a pass the next one changes the same half once more.
+      // After the last round of a pass, the next one changes the same half again.
       const std::uint32_t wanted = round % 16 != 15 ? main_mask(key_of(round + 1), b) : 0;
       const unsigned output = des_standard::permutation[b] - 1U;
       mask[6 * (output / 4) + output % 4] = carried[changed][b] ^ wanted;

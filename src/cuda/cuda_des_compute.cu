@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device kernel `cuda_des_compute`: Triple DES as the published studies of GPUs have it, to
-// measure the others against. Each step is as the standard writes it (cipher/des_compute.hpp), one
-// block a thread. The state is staged through shared memory; S-boxes, permutations and round keys
-// are in constant memory. Its look-ups depend on secrets, and constant memory answers different
-// addresses of a warp one after the other: it is slow and insecure.
+// measure the others against. Each step is as the standard writes it (cipher/des_compute.hpp), with
+// one block per thread. The state is staged through shared memory; S-boxes, permutations and round
+// keys are in constant memory. It is slow and insecure: its look-ups depend on secrets, and
+// constant memory answers different addresses of a warp one after the other.
 #include "cipher/des_compute.hpp"
 #include "cipher/des_key.hpp"
 #include "cuda/grid.hpp"
@@ -19,7 +19,7 @@ PAES_CONSTANT_KEYS(DesRoundKeys, des_round_keys);
 
 struct DesComputeKeys {
   const DesRoundKeys* round_keys;  // where the emulation reads them
-  unsigned slot;                   // where the device does
+  unsigned slot;                   // where the device reads them
 
   PAES_DEVICE const std::uint64_t* in_slot() const {
 #if defined(__CUDA_ARCH__)

@@ -14,7 +14,7 @@ namespace paes::cuda {
 
 namespace {
 
-// The first kernel of the table that `fits`, or with a name only that kernel. Null if none fits.
+// The first kernel of the table that `fits`, or, given a name, only that kernel. Null if none fits.
 template <typename Fits>
 const DeviceKernel* find_kernel(const std::string& name, Fits&& fits) {
   for (const DeviceKernel* const kernel : device_kernels()) {
@@ -106,7 +106,7 @@ class CudaDevice final : public Device {
     runtime_->copy_in(slot.stream(), slot.text(), source, bytes);
   }
 
-  // Also finishes the call.
+  // Copies the text out, and finishes the call.
   void copy_text_out(Slot& slot, std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
     const bool is_direct = bytes == 0 || pinned_.contains(to, bytes);
     std::uint8_t* const target = is_direct ? to : slot.staging();
@@ -143,7 +143,7 @@ class CudaDevice final : public Device {
 
 class CudaRaw final : public DeviceRaw {
  public:
-  // Only XTS has a `tweak_key`.
+  // `tweak_key` is null except for XTS.
   CudaRaw(CudaDevice& device, Operation operation, std::size_t cipher_block_bytes,
           std::size_t unit_bytes, std::unique_ptr<KeyImage> key,
           std::unique_ptr<KeyImage> tweak_key)
@@ -195,7 +195,7 @@ class CudaRaw final : public DeviceRaw {
     }
   }
 
-  // The first unit's number goes to the device, and the tweaks are made after it.
+  // Copies the first unit's number to the device, where the tweaks are made after it.
   void add_tweaks(Slot& slot, const UnitNumber& number, Job& job) const {
     Block* const first = slot.other().blocks();
     const auto blocks = static_cast<std::uint32_t>(job.bytes / block_bytes);
@@ -252,8 +252,8 @@ class CudaGcm final : public DeviceGcm {
   }
 
  private:
-  // Sets the job's addresses. `counters` and `results` have a block for each message, or one for a
-  // part; device memory has them in this order, and then the scratch.
+  // Sets the job's addresses and runs it. `counters` and `results` have a block for each message,
+  // or one for a part; device memory has them in this order, and then the scratch.
   void run(Slot& slot, GcmJob job, const CounterBlock* counters, Bytes in, MutableBytes out,
            void* results) const {
     Runtime& runtime = slot.runtime();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA device: message/device.hpp over a runtime. Each call takes a slot, copies its text in,
-// launches, copies out and waits. Several calls overlap. Buffers that their owner has pinned are
-// copied directly, and everything else goes through the slot's pinned staging memory. Texts, keys,
-// hashes and tags are wiped from the device and from staging before the memory is given back, and
-// round keys are wiped from constant memory at the end of each call.
+// The CUDA device: implements message/device.hpp with a Runtime. Each call takes a slot, copies its
+// text in, launches, copies out and waits. Several calls overlap. Buffers that their owner has
+// pinned are copied directly; everything else goes through the slot's pinned staging memory. Texts,
+// keys, hashes and tags are wiped from the device and from staging before the memory is given back,
+// and round keys are wiped from constant memory at the end of each call.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,17 @@
 namespace paes::cuda {
 
 struct DeviceOptions {
-  unsigned slots = 4;  // of each device, 1 to max_slots
+  unsigned slots = 4;  // per device, 1 to max_slots
   std::size_t piece_bytes = std::size_t{4} << 20;
-  // In CTR the device makes only the keystream, and the caller's thread adds it to the text. That
+  // In CTR, the device makes only the keystream, and the caller's thread adds it to the text. That
   // saves the copy to the device.
   bool copies_keystream = false;
   std::string kernel = {};  // a device kernel by name; empty: the best of each cipher
-  Note note = {};           // is told, in any thread, why the CPU does the work
+  Note note = {};           // told, in any thread, why the CPU does the work
 };
 
-// Throws Error(usage) where the kernel's name is unknown. Where there is no memory, no slot, or
-// another failure that passes, the answer is null, and `why` is one line, which is a note as well.
+// Throws Error(usage) for an unknown kernel name. Returns null, and one line in `why`, which is
+// also passed to `note`, if there is no memory or no slot, or after another failure that passes.
 [[nodiscard]] std::unique_ptr<Device> make_device(std::shared_ptr<Runtime> runtime,
                                                   const DeviceOptions& options, std::string& why);
 

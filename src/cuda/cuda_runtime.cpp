@@ -16,8 +16,8 @@ namespace paes::cuda {
 
 namespace {
 
-// Errors that pass, and why. The descriptions of cudaError_t in NVIDIA's reference of the run-time
-// library are the source. After each of them the context is as it was.
+// The errors that pass, each with its reason, from the descriptions of cudaError_t in NVIDIA's
+// reference of the run-time library. None of them changes the context.
 struct PassingRow {
   cudaError_t error;
   const char* why;
@@ -33,23 +33,23 @@ constexpr PassingRow passing_errors[] = {
 // No other error passes. Most leave a context in which every later call fails the same way: faults
 // of a kernel (cudaErrorIllegalAddress, cudaErrorIllegalInstruction, cudaErrorLaunchFailure), a
 // kernel that the system stopped (cudaErrorLaunchTimeout), and faults of the machine
-// (cudaErrorECCUncorrectable, cudaErrorHardwareStackError). The others would come again, because
-// the same call would be made again: cudaErrorInvalidValue, cudaErrorLaunchOutOfResources, which
-// means that a kernel asks for more registers or parameters than there are,
-// cudaErrorNoKernelImageForDevice. One whose cause is unknown, such as cudaErrorUnknown or
-// cudaErrorOperatingSystem, does not pass either: nobody could say what state it left.
+// (cudaErrorECCUncorrectable, cudaErrorHardwareStackError). Others would come again, because the
+// same call would be made again: cudaErrorInvalidValue, cudaErrorLaunchOutOfResources (a kernel
+// asks for more registers or parameters than there are), cudaErrorNoKernelImageForDevice. An error
+// without a known cause, such as cudaErrorUnknown or cudaErrorOperatingSystem, does not pass
+// either: nobody could say what state it left.
 const PassingRow* find_passing(cudaError_t error) {
   const auto* const found = std::find_if(std::begin(passing_errors), std::end(passing_errors),
                                          [&](const PassingRow& row) { return row.error == error; });
   return found == std::end(passing_errors) ? nullptr : found;
 }
 
-// Every call goes through here. `what` is the name of the call, or of the kernel.
+// Every call goes through here. `what` names the call or the kernel.
 void check(cudaError_t error, const char* what, const char* before = "") {
   if (error == cudaSuccess) {
     return;
   }
-  // Errors that do not spoil the context stay pending until they are read.
+  // An error that does not spoil the context stays pending until it is read.
   (void)cudaGetLastError();
   const std::string what_why =
       std::string("cuda: ") + before + what + ": " + cudaGetErrorString(error);
@@ -63,9 +63,9 @@ void check(cudaError_t error, const char* what, const char* before = "") {
   throw Error(ErrorCode::failure, what_why);
 }
 
-// For what must not throw. A call that gives something back can only fail because the context is
-// lost, and with it what was to be given back. The error is read here, so that the next launch does
-// not report it. Returns whether there was no error.
+// For code that must not throw. A call that gives something back can fail only because the context
+// is lost, and with it what was to be given back. The error is read here, so that the next launch
+// does not report it. Returns true if there was none.
 bool ignore(cudaError_t error) noexcept {
   (void)cudaGetLastError();
   return error == cudaSuccess;
@@ -93,8 +93,9 @@ DeviceProperties describe(int ordinal) {
       ordinal};
 }
 
-// Why a device is of no use, or nothing. Asks nothing that needs a context on the device. The
-// oldest architecture's PTX is in every build, so any device that is at least as new can run.
+// Why a device is of no use; empty if it can be used. Asks nothing that needs a context on the
+// device. Every build has the oldest architecture's PTX, so any device that is at least as new can
+// run.
 std::string refusal_of(int ordinal) {
   if (attribute_of(ordinal, cudaDevAttrComputeMode) == cudaComputeModeProhibited) {
     return "its compute mode is \"prohibited\"";
@@ -109,9 +110,9 @@ std::string refusal_of(int ordinal) {
 }
 
 // Throws unless the driver has code of paes for the device, or can compile it. Only the driver
-// knows that, because an old one may not take the PTX of a new compiler. One kernel answers for
-// all, because all are compiled for the same architectures. It is the last row's, whose file is the
-// smallest, in case the driver compiles it now.
+// knows: an old one may not take the PTX of a new compiler. One kernel answers for all, because all
+// are compiled for the same architectures. It is the last row's, whose file is the smallest, in
+// case the driver compiles it now.
 void check_code(const DeviceProperties& device) {
   PAES_CHECKED(cudaSetDevice, device.ordinal);
   if (const int error = device_kernels().back()->device->find(); error != cudaSuccess) {
@@ -122,8 +123,8 @@ void check_code(const DeviceProperties& device) {
   }
 }
 
-// The slot numbers that are taken on each device, by its ordinal. All runtimes of the process share
-// them, because they share the devices' constant memory.
+// The slot numbers in use on each device, by its ordinal. All runtimes of the process share them,
+// because they share the devices' constant memory.
 class TakenSlots {
  public:
   [[nodiscard]] std::optional<unsigned> take(int ordinal) {
@@ -234,7 +235,7 @@ class CudaRuntime final : public Runtime {
 
  private:
   [[nodiscard]] int ordinal_of(unsigned device) const noexcept { return devices_[device].ordinal; }
-  // Calls that follow in this thread are for this device.
+  // Directs this thread's following calls to this device.
   void select(unsigned device) const { PAES_CHECKED(cudaSetDevice, ordinal_of(device)); }
 
   [[nodiscard]] Launch placed(Stream stream, Launch launch) const {
@@ -252,7 +253,7 @@ class CudaRuntime final : public Runtime {
   std::vector<DeviceProperties> devices_;
 };
 
-// When there is no driver, the library reports one that is too old.
+// If there is no driver, the library reports one that is too old.
 std::string reason_of(cudaError_t error) {
   int driver = 0;
   if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
@@ -289,19 +290,19 @@ std::vector<DeviceProperties> list_cuda_devices(std::string& why) {
 std::unique_ptr<Runtime> open_cuda_runtime(std::string& why, std::optional<unsigned> share) {
   std::vector<DeviceProperties> listed = list_cuda_devices(why);
   if (share && !listed.empty()) {
-    // The choice comes before initialisation, which costs memory on each device.
+    // The choice comes before initialisation, which takes memory on each device.
     listed = {std::move(listed[*share % listed.size()])};
   }
   std::vector<DeviceProperties> devices;
   for (DeviceProperties& device : listed) {
     try {
-      // Waiting threads sleep, because the processor has work of its own.
+      // Waiting threads sleep, because the processor has other work.
       PAES_CHECKED(cudaInitDevice, device.ordinal, cudaDeviceScheduleBlockingSync,
                    cudaInitDeviceFlagsAreValid);
       check_code(device);
       devices.push_back(std::move(device));
     } catch (const Error& error) {
-      why = error.what();  // for example, another process has the device for itself
+      why = error.what();  // for example, another process has exclusive use of the device
     }
   }
   if (devices.empty()) {

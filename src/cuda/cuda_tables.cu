@@ -5,13 +5,13 @@
 // whatever the data, and their time does not depend on it. A row has 128 bytes, so that an address
 // (byte << 7 | lane << 2) is one sum of products of bytes.
 //
-// Where shared memory has room there are four tables. Then look-ups are what takes longest, and the
-// last round, whose look-ups would bring one byte each, is done by logic instead (aes_logic.hpp).
-// Otherwise there is one table, a rotation replaces each of the other three, and the last round of
-// decryption has a table of its own.
+// If shared memory has room, there are four tables. Look-ups then take longest, so the last round,
+// whose look-ups would bring one byte each, is done by logic instead (aes_logic.hpp). Otherwise
+// there is one table, a rotation replaces each of the other three, and the last round of decryption
+// has a table of its own.
 //
-// Round keys come from constant memory, where each slot has a part of its own. A launch first
-// copies them there, on its stream, from the key's image in device memory.
+// Round keys come from constant memory, where each slot has its own part. A launch first copies
+// them there, on its stream, from the key's image in device memory.
 #include <cstring>
 
 #include "cipher/aes_tables.hpp"
@@ -48,12 +48,12 @@ struct AesKeyColumns {
   std::uint32_t word[4 * (RoundKeys::max_rounds + 1)];
 };
 
-// In constant memory, because an instruction takes an operand from there.
+// In constant memory, from which an instruction can take an operand.
 PAES_CONSTANT_KEYS(AesKeyColumns, aes_key_columns);
 
 struct AesTablesKeys {
   const AesKeyColumns* columns;  // where the emulation reads them
-  unsigned slot;                 // where the device does
+  unsigned slot;                 // where the device reads them
   unsigned rounds;
 
   PAES_DEVICE const std::uint32_t* in_slot() const {
@@ -77,8 +77,8 @@ class AesTablesCore {
   static constexpr bool looks_up_last = Tables == 1;  // in the last round
   static constexpr unsigned shared_bytes = table_bytes + (looks_up_last && Inverse ? 32768 : 0);
   using FillsNoKeys = void;
-  // All keys of more rounds do not fit the 63 uniform registers, from which instructions take them
-  // for nothing. Those that do not fit would be moved for each block.
+  // The keys of more rounds do not fit the 63 uniform registers, which instructions read at no
+  // cost. Those beyond would be moved for each block.
   static constexpr unsigned most_unrolled_rounds = 12;
 
   PAES_DEVICE static void fill(std::uint8_t* shared, const Keys& /*keys*/, const Thread& thread) {
@@ -113,8 +113,8 @@ class AesTablesCore {
   }
 
   // For counter blocks that differ in one byte of the last column. Round 1 sends that byte to one
-  // column, whose other three bytes are the same for all, and round 2 sends that column to one byte
-  // of each column.
+  // column, whose other three bytes are the same for all; round 2 sends that column to one byte of
+  // each column.
   using SharesCounters = void;
 
   template <unsigned Byte>
@@ -184,7 +184,7 @@ class AesTablesCore {
     return (column + (Inverse ? 4 - row : row)) % 4;
   }
 
-  // Table `row` at byte `row` of the column.
+  // Looks table `row` up at byte `row` of the column.
   PAES_DEVICE std::uint32_t look_up(std::uint32_t column, unsigned row) const {
     return look_up(column, row, row);
   }
@@ -196,19 +196,18 @@ class AesTablesCore {
       return shift_left(entry, entry, 8 * table);
     }
   }
-  // byte << 7 | lane << 2, where the first table has this lane's copy of the byte's entry. One
-  // instruction makes the whole address, and the pipe that executes it has nothing else to do.
+  // byte << 7 | lane << 2: where the first table has this lane's copy of the byte's entry. One
+  // instruction computes the whole address, on a pipe that has nothing else to do.
   PAES_DEVICE std::uint32_t place(std::uint32_t column, unsigned row) const {
     return dot_bytes(column, 128U << (8 * row), lane_);
   }
 
-  // One byte of the last round's column, at its place in the word. The caller drops the other
-  // bytes.
+  // One byte of the last round's column, in its place. The caller drops the word's other bytes.
   PAES_DEVICE std::uint32_t last_look_up(std::uint32_t column, unsigned row) const {
     if constexpr (Inverse) {
       return tables_.word(table_bytes + place(column, row));
     } else {
-      // The table has the S-box's byte itself in bytes 1 and 2.
+      // Bytes 1 and 2 of an entry are the S-box's byte itself.
       return look_up(column, row, row == 0 || row == 3 ? 2 : 0);
     }
   }
@@ -225,7 +224,7 @@ class AesTablesCore {
     s = next;
   }
 
-  // The rounds that are left after `Done` rounds and their keys.
+  // The rounds that are left after `Done` rounds.
   template <unsigned Done>
   PAES_DEVICE void finish(Words<16>& s) const {
     const unsigned rounds = Rounds == 0 ? rounds_ : Rounds;
@@ -289,13 +288,13 @@ struct Image {
 
 namespace {
 
-// Cores of both directions, as run_operation wants them.
+// Cores of both directions, for run_operation.
 template <unsigned Tables, unsigned Rounds>
 struct Cores {
   template <bool Inverse>
   using Core = AesTablesCore<Tables, Inverse, Rounds>;
 };
-// These need little shared memory and take any number of rounds.
+// Cores that need little shared memory and take any number of rounds.
 using SmallCores = Cores<1, 0>;
 
 // Calls `run(keys)` once the slot has the key of one direction.
@@ -309,7 +308,7 @@ int with_keys(const Launch& launch, bool inverse, const Run& run) {
 
 int wipe_keys(const Launch& launch) { return wipe_slot(aes_key_columns, launch); }
 
-// Calls `run(cores)`, which have all four tables and unrolled rounds.
+// Calls `run(cores)` with cores that have all four tables and unrolled rounds.
 template <class Run>
 int with_large_cores(unsigned rounds, const Run& run) {
   switch (rounds) {
@@ -322,7 +321,7 @@ int with_large_cores(unsigned rounds, const Run& run) {
   }
 }
 
-// The same where the device has `shared_bytes`, and small cores elsewhere.
+// Calls `run(cores)`: with those cores if the device has `shared_bytes`, else with small ones.
 template <class Run>
 int with_cores(const Launch& launch, std::size_t shared_bytes, unsigned rounds, const Run& run) {
   return launch.shape.shared_bytes < shared_bytes ? run(SmallCores())
@@ -347,14 +346,14 @@ int run_tweaks(const Launch& launch, const TweakJob& job) {
 int run_gcm(const Launch& launch, const GcmJob& whole_job) {
   return with_keys(launch, false, [&](const AesTablesKeys& keys) {
     const auto run_text = [&](const GcmJob& job, const HashLevel* level) {
-      // When text is only hashed, only one block a message is encrypted, so small cores will do.
+      // If text is only hashed, a message encrypts a single block, so small cores will do.
       const auto with = [&]<class Tables>(Tables*) {
         return [&]<class Chosen>(Chosen) {
           return run_flow<typename Chosen::template Core<false>, SmallCores::Core<false>, Tables>(
               launch, job, keys, level);
         };
       };
-      // Where the hash's large tables have room, the cipher's have it, too.
+      // If there is room for the hash's large tables, there is for the cipher's.
       if (launch.shape.shared_bytes >=
           GcmCore<Cores<4, 10>::Core<false>, ByteTables>::shared_bytes) {
         return with_large_cores(keys.rounds, with(static_cast<ByteTables*>(nullptr)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What device code is written in. nvcc compiles every function and table of a kernel for the
-// device. The host's compiler compiles them again for tests, which emulate the device. The few
-// instructions that have no name in C++ are here, each with its meaning in C++ beside it.
+// The vocabulary of device code. nvcc compiles every function and table of a kernel for the device,
+// and the host's compiler compiles them again for tests, which emulate the device. Here are the few
+// instructions that have no name in C++, each with its meaning in C++.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 #if defined(__CUDACC__)
 #define PAES_DEVICE __device__ __forceinline__
-// A table that device code reads, and one in constant memory.
+// A table that device code reads, and a table in constant memory.
 #define PAES_DEVICE_TABLE __device__ constexpr
 #define PAES_CONSTANT_TABLE __constant__ constexpr
 #define PAES_UNROLL _Pragma("unroll")
@@ -31,7 +31,7 @@ namespace {  // NOLINT: the linker may never merge what two compilers make of th
 
 inline constexpr unsigned warp_lanes = 32;
 
-// Four of the eight bytes of y:x (x the lower four), chosen by the nibbles of `selector` (PRMT).
+// Four of the eight bytes of y:x (x is the lower half), chosen by the nibbles of `selector` (PRMT).
 PAES_DEVICE std::uint32_t byte_permute(std::uint32_t x, std::uint32_t y, std::uint32_t selector) {
 #if defined(__CUDA_ARCH__)
   return __byte_perm(x, y, selector);
@@ -46,8 +46,8 @@ PAES_DEVICE std::uint32_t byte_permute(std::uint32_t x, std::uint32_t y, std::ui
 #endif
 }
 
-// The sum of the products of equal bytes of `x` and `y`, added to `sum` (IDP.4A). On a device it
-// runs beside logic and byte permutations, on the pipe that multiplies.
+// Adds the sum of the products of corresponding bytes of `x` and `y` to `sum` (IDP.4A). On a device
+// it runs on the multiplier's pipe, beside logic and byte permutations.
 PAES_DEVICE std::uint32_t dot_bytes(std::uint32_t x, std::uint32_t y, std::uint32_t sum) {
 #if defined(__CUDA_ARCH__)
   return __dp4a(x, y, sum);
@@ -78,8 +78,8 @@ PAES_DEVICE std::uint32_t shift_right(std::uint32_t high, std::uint32_t low, uns
 #endif
 }
 
-// `value` is the same for all lanes of the warp, which the compiler cannot know of what it computes
-// from a thread's index. All lanes call this together.
+// Tells the compiler that `value` is the same for all lanes of the warp, which it cannot know of a
+// value computed from a thread's index. All lanes call this together.
 PAES_DEVICE unsigned uniform(unsigned value) {
 #if defined(__CUDA_ARCH__)
   return __shfl_sync(0xffffffff, value, 0);
@@ -88,8 +88,9 @@ PAES_DEVICE unsigned uniform(unsigned value) {
 #endif
 }
 
-// What `make(lane)` returns for each lane of the warp, in words. Each lane makes its own and gets
-// those of others from them; the emulation, which runs one lane after the other, makes them again.
+// What `make(lane)` returns for each lane of the warp, in words. On a device, each lane makes its
+// own and gets the others' from them; the emulation, which runs one lane after the other, makes
+// them again.
 template <class Make>
 class OfLanes {
  public:
@@ -124,7 +125,7 @@ class OfLanes {
 #endif
 };
 
-// A block of the cipher as 32-bit words, the first byte in memory the lowest of the first word.
+// A block of the cipher as 32-bit words. Its first byte in memory is the lowest of the first word.
 template <unsigned Bytes>
 struct alignas(Bytes) Words {
   std::uint32_t word[Bytes / 4];
@@ -140,7 +141,7 @@ PAES_DEVICE Words<Bytes> operator^(const Words<Bytes>& a, const Words<Bytes>& b)
   return sum;
 }
 
-// One access of the block's whole width. `address` is a multiple of that width.
+// One access of the block's whole width, of which `address` is a multiple.
 template <unsigned Bytes>
 PAES_DEVICE Words<Bytes> load_words(const void* address) {
 #if defined(__CUDA_ARCH__)
@@ -170,8 +171,8 @@ PAES_DEVICE void store_words(void* address, const Words<Bytes>& words) {
 #endif
 }
 
-// Words in memory that a thread block shares, by their 32-bit addresses. With a pointer the
-// compiler may add the memory's own address to every place in it.
+// Words in a thread block's shared memory, by their 32-bit addresses. With a pointer, the compiler
+// may add the memory's own address to every place in it.
 class SharedWords {
  public:
   PAES_DEVICE explicit SharedWords(const std::uint8_t* memory)
@@ -198,7 +199,7 @@ class SharedWords {
 #endif
 };
 
-// These load, store or keep only the first `bytes` of a block. What they return has zeros for the
+// These load, store or keep only the first `bytes` of a block; the returned block has zeros for the
 // others. Indices are constants, because otherwise the words would have to leave their registers.
 template <unsigned Bytes>
 PAES_DEVICE Words<Bytes> load_partial(const void* address, unsigned bytes) {
@@ -233,8 +234,8 @@ PAES_DEVICE Words<Bytes> first_bytes(const Words<Bytes>& words, unsigned bytes) 
   return first;
 }
 
-// The words of a block that launch parameters carry. They are read as words, because the compiler
-// would keep every byte in a register of its own.
+// The words of a block in launch parameters. They are read as words, because the compiler would
+// keep every byte in its own register.
 template <unsigned Bytes>
 PAES_DEVICE Words<Bytes> words_of(const Block& block) {
   return load_words<Bytes>(&block);

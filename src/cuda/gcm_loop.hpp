@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GCM as a warp sees it. The warp takes a whole message, or a chunk of a part of one, encrypts or
-// decrypts it in counter mode, and hashes the ciphertext, each lane every 32nd block. The grid adds
-// up what the lanes have; everything else is here. The Core is one of mode_loop.hpp that encrypts
-// one block at a time, or one without a cipher where text is only hashed.
+// GCM on a warp. It takes a whole message, or a chunk of a part of one, encrypts or decrypts it in
+// counter mode, and hashes the ciphertext, each lane every 32nd block. The grid adds up the lanes'
+// hashes; everything else is here. The Core comes from mode_loop.hpp and encrypts one block at a
+// time, or has no cipher if text is only hashed.
 #pragma once
 
 #include "cuda/ghash_tables.hpp"
@@ -23,14 +23,13 @@ struct HashUnit {
   Words<16> pre_counter;
 };
 
-// The first of a part's chunks is the short one, so that the ends of all chunks lie a whole number
-// of chunks before the part's end.
+// A part's first chunk is the short one: all chunks end whole chunks before the part's end.
 template <TextFlow Flow>
 [[nodiscard]] PAES_DEVICE HashUnit hash_unit(const GcmJob& job, std::uint64_t index) {
   HashUnit unit = {};
   const bool is_message = takes_messages(job.operation);
   std::uint64_t first = 0;
-  std::uint64_t before = 0;  // blocks from the counter that the job names to the first of this unit
+  std::uint64_t before = 0;  // blocks from the job's counter to the first of this unit
   if (is_message) {
     unit.bytes = index + 1 == job.count ? job.last_text_bytes : job.text_bytes;
     before = 1;
@@ -44,9 +43,9 @@ template <TextFlow Flow>
     unit.bytes = (end * block_bytes < job.text_bytes ? end * block_bytes : job.text_bytes) - first;
   }
   unit.in = static_cast<const std::uint8_t*>(job.in) + (is_message ? index * job.in_stride : first);
-  // A job that only hashes has no `out`. The address is computed as a pointer: if it went through
-  // an integer, the compiler would no longer know that it is in global memory. It would have to
-  // assume that a store there may change the tables in shared memory.
+  // A job that only hashes has no `out`. The address is computed as a pointer: after a detour
+  // through an integer, the compiler would no longer know that it is in global memory, and would
+  // have to assume that a store there may change the tables in shared memory.
   if constexpr (Flow != TextFlow::hash) {
     unit.out = static_cast<std::uint8_t*>(job.out) + (is_message ? index * job.out_stride : first);
   }
@@ -73,13 +72,12 @@ struct GcmUnits {
   PAES_DEVICE void next() { at += stride; }
 };
 
-// `Tables` are those of the hash: NibbleTables, or ByteTables where shared memory has room for
-// them.
+// `Tables` are those of the hash: NibbleTables, or ByteTables if shared memory has room for them.
 template <class Core, class Tables = NibbleTables>
 class GcmCore {
  public:
   static_assert(Core::blocks == 1 && Core::block_bytes == 16 && !Core::inverse);
-  // Fewer than the cipher alone would have, for the product needs registers.
+  // Fewer than for the cipher alone, because the product needs registers.
   static constexpr unsigned threads = Core::threads < 640 ? Core::threads : 640;
   static constexpr unsigned shared_bytes = Core::shared_bytes + Tables::shared_bytes;
   // The cipher's memory comes first, and `fill` leaves no keys in it.
@@ -103,8 +101,8 @@ class GcmCore {
         hash_(shared + Core::shared_bytes, thread.lane()),
         lane_(thread.lane()) {}
 
-  // Processes this lane's blocks. Returns their part of the hash of the unit's ciphertext. The hash
-  // starts from zero, or for a message from the hash of its additional data.
+  // Processes this lane's blocks and returns their part of the hash of the unit's ciphertext. A
+  // message's hash starts from the hash of its additional data, a part's from zero.
   template <TextFlow Flow>
   PAES_DEVICE FieldWords lane_part(const GcmJob& job, const HashUnit& unit) const {
     FieldWords sum = {};
@@ -115,14 +113,14 @@ class GcmCore {
     }
     // Rows are padded at the front, so that the last block is the last lane's.
     const std::uint64_t rows = (blocks + warp_lanes - 1) / warp_lanes;
-    // The number of this lane's block. Below zero it is padding, and then a number above all
-    // blocks.
+    // The number of this lane's block. Padding before the text has numbers below zero, which wrap
+    // to numbers above all blocks.
     std::uint64_t index = blocks - rows * warp_lanes + lane_;
     CounterBlocks counters(cipher_, unit.counter, index);
     if (index == 0 && has_aad) {
       sum = field_of(load_words<16>(job.aad_hash));
     }
-    // All lanes go through all rows, without a branch that separates them, so that addresses which
+    // All lanes go through all rows, without a branch that separates them, so that addresses that
     // are the same for all stay in uniform registers.
     const std::uint64_t whole = unit.bytes / block_bytes;
     PAES_KEEP_LOOP
@@ -136,8 +134,8 @@ class GcmCore {
     return hash_.times_join(sum);
   }
 
-  // Turns the sum over the lanes into what is stored: the unit's hash, or the message's tag
-  // (section 7.1, steps 5 and 6). Only the last lane's tag is right, because its power is H itself.
+  // Turns the sum over the lanes into the result: the unit's hash, or the message's tag (section
+  // 7.1, steps 5 and 6). Only the last lane's tag is right, because its power is H itself.
   PAES_DEVICE Words<16> result(const GcmJob& job, const HashUnit& unit,
                                const FieldWords& sum) const {
     if (!takes_messages(job.operation)) {
@@ -154,7 +152,7 @@ class GcmCore {
   }
 
  private:
-  // Keystream of blocks that this lane goes through in order.
+  // Keystream for the blocks that this lane goes through in order.
   class CounterBlocks {
    public:
     PAES_DEVICE CounterBlocks(const Core& cipher, const Counter& counter, std::uint64_t first)
@@ -162,7 +160,7 @@ class GcmCore {
 
     PAES_DEVICE Words<16> at(const Counter& counter, std::uint64_t index) {
       if constexpr (requires { typename Core::SharesCounters; }) {
-        // A lane's counters go on by 32, so eight of them in a row differ in their last byte alone.
+        // A lane's counters advance by 32, so eight in a row differ only in their last byte.
         const std::uint32_t last = counter.last_word(index);
         if (((last ^ started_) & ~start_.varying_bits) != 0) {
           start_ = cipher_.template start_counter<15>(counter_block<16>(counter, index));
@@ -189,15 +187,15 @@ class GcmCore {
 
     const Core& cipher_;
     typename StartOf<Core, shares>::Type start_ = {};
-    std::uint32_t started_;  // the last word with which start_ was made
+    std::uint32_t started_;  // the last word for which start_ was made
   };
 
   // Encrypts, decrypts or just reads a block. Returns its ciphertext, padded with zeros. `whole` is
-  // how many blocks of the unit are whole; one after them may have fewer bytes, and others none.
+  // how many blocks of the unit are whole; the next one may have fewer bytes, and later ones none.
   template <TextFlow Flow>
   PAES_DEVICE static Words<16> text_block(const HashUnit& unit, std::uint64_t index,
                                           std::uint64_t whole, CounterBlocks& counters) {
-    // Signed, because blocks that are none may lie before the text. They have no bytes.
+    // Signed, because there may be padding before the text, which has no bytes.
     const auto at = static_cast<std::ptrdiff_t>(index * block_bytes);
     const bool is_whole = index < whole;
     const unsigned bytes = index == whole ? static_cast<unsigned>(unit.bytes % block_bytes) : 0;

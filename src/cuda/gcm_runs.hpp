@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all AES rows share for GCM: the launches of a job, the first of which hashes the text in
-// chunks and the others the chunks' hashes; and the hash's part of a key image.
+// What all AES rows share for GCM: the launches of a job (the first one hashes the text in chunks,
+// the others hash the chunks' hashes), and the hash's part of a key image.
 #pragma once
 
 #include "cipher/ghash.hpp"
@@ -12,7 +12,7 @@ namespace {  // NOLINT
 
 #if defined(PAES_LAUNCHES)
 
-// Stands for a cipher where text is only hashed.
+// Stands in for a cipher if text is only hashed.
 struct NoCipher {
   static constexpr unsigned block_bytes = 16;
   static constexpr unsigned blocks = 1;
@@ -40,8 +40,7 @@ struct NoCipher {
   }
 }
 
-// Runs the job's flow on a grid, with the cipher's Core and the hash's Tables, or with HashCore if
-// text is only hashed.
+// Runs the job on a grid with the cipher's Core and the hash's Tables; HashCore only hashes text.
 template <class Core, class HashCore = Core, class Tables = NibbleTables>
 int run_flow(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys,
              const HashLevel* level) {
@@ -55,8 +54,8 @@ int run_flow(const Launch& launch, const GcmJob& job, const typename Core::Keys&
   }
 }
 
-// `run_text(job, level)` runs the job's own text, and writes a hash for each chunk (a tag for each
-// message) to job.tags. `levels` are the image's, in the device's memory.
+// `run_text(job, level)` runs the job's own text, and writes a hash for each chunk (for each
+// message: its tag) to job.tags. `levels` are the image's, in device memory.
 template <class RunText>
 int run_gcm_levels(const Launch& launch, const GcmJob& job, const HashLevel* levels,
                    const RunText& run_text) {
@@ -100,8 +99,7 @@ inline Block add_blocks(const Block& a, const Block& b) noexcept {
   return sum;
 }
 
-// Calls put(n, power * n) for each polynomial n of fewer than `Bits` coefficients. The highest bit
-// of n is x^0.
+// Calls put(n, power * n) for each polynomial n of at most `Bits` bits, whose highest bit is x^0.
 template <unsigned Bits, class Put>
 void make_multiples(const Block& power, const Put& put) {
   constexpr Block x = {{0x40}};
@@ -131,8 +129,7 @@ inline void make_hash_levels(const Block& h, HashLevel (&levels)[hash_levels]) {
       base = ghash_power(h, short_chunk_blocks);
     }
     HashLevel& level = levels[number];
-    // On level 0 the last block is multiplied by H. On higher levels the last chunk's hash is not
-    // multiplied.
+    // On level 0 the last block is multiplied by H; on higher levels the last hash is not.
     Block power = number == 0 ? base : Block{{0x80}};
     const WipeOnExit wiped(power.bytes);
     for (unsigned lane = warp_lanes; lane-- > 0;) {

@@ -2,9 +2,9 @@
 // GHASH (SP 800-38D, section 6.4) on a device, which has no carry-less multiplication. A product
 // with a power of H is a sum of that power's multiples by the 16 polynomials of four bits, or by
 // the 256 of eight. They are looked up in shared memory, one for each four or eight bits of the
-// other factor, and the sum is reduced once. Copies of a multiple, 16 bytes each, lie in banks of
-// their own, so that look-ups never conflict and their time does not depend on data: of those by
-// four bits each of the 32 lanes has its own, and of those by eight there are 16 (ByteTables).
+// other factor, and the sum is reduced once. Each multiple has several copies of 16 bytes, each in
+// its own banks, so that look-ups never conflict and their time does not depend on data: 32 copies
+// of multiples by four bits, one for each lane, and 16 of those by eight (ByteTables).
 //
 // Each lane of a warp hashes every 32nd block by Horner's rule with H^32. Then lane l multiplies by
 // H^(32 - l), and the sum over the lanes is the hash. The hashes of chunks are joined in the same
@@ -25,7 +25,7 @@ struct alignas(16) FieldWords {
 
 struct HashLevel {
   // the multiples of G^32 by eight bits, where G is the level's power of H (hash_levels in
-  // job.hpp); those by four bits are every 16th
+  // job.hpp); every 16th is a multiple by four bits
   FieldWords horner[256];
   FieldWords join[16][warp_lanes];  // of each lane's power
 };
@@ -57,7 +57,7 @@ PAES_DEVICE FieldWords reduce(std::uint32_t (&z)[8]) {
   return {{z[0], z[1], z[2], z[3]}};
 }
 
-// What joins the lanes is used once a unit, so that multiples by four bits will do.
+// Joining the lanes takes one product per unit, so multiples by four bits are enough.
 PAES_DEVICE void fill_join_table(std::uint8_t* shared, const HashLevel& level, unsigned index,
                                  unsigned threads) {
   for (unsigned at = index; at < 16 * warp_lanes; at += threads) {
@@ -66,7 +66,7 @@ PAES_DEVICE void fill_join_table(std::uint8_t* shared, const HashLevel& level, u
   }
 }
 
-// x times the power whose multiples by four bits `table` has; `lane` is times 16.
+// x times the power whose multiples by four bits are in `table`. `lane` is times 16.
 PAES_DEVICE FieldWords multiply_by_nibbles(const FieldWords& x, const std::uint8_t* table,
                                            std::uint32_t lane) {
   constexpr unsigned entry_shift = 9;
@@ -123,15 +123,15 @@ class NibbleTables {
   std::uint32_t lane_;  // times 16
 };
 
-// Half the look-ups for 64 KiB: multiples by eight bits, in 16 copies.
+// Multiples by eight bits, in 16 copies: half the look-ups, for 64 KiB.
 //
 // Time does not depend on data. The 32 lanes' 16 bytes are four times what the 32 banks serve at
 // once, so that an access is served in quarters: lanes 0 to 7, 8 to 15, and so on (the 128-bit
 // accesses of NVIDIA's CUDA C++ Programming Guide). Lane l reads copy l % 16 of an entry of 256
 // bytes, hence from the four banks that begin at 4 (l % 8), whatever the entry. So the lanes of a
-// quarter read from 32 different banks, and no look-up waits for another. Lanes of one quarter, and
-// lanes whose numbers differ in one of the lower four bits, never read the same address. Only lanes
-// l and l + 16 can, which are served at different times; so no two reads are ever joined to one.
+// quarter read from 32 different banks, and no look-up waits for another. Only lanes l and l + 16
+// can ever read the same address, and they are served at different times. So no two reads are ever
+// joined to one.
 class ByteTables {
  public:
   static constexpr unsigned copies = 16;
@@ -155,7 +155,7 @@ class ByteTables {
 
   PAES_DEVICE FieldWords times_horner(const FieldWords& x) const {
     std::uint32_t z[8] = {};
-    // As multiply_by_nibbles.
+    // From the highest powers down, as in multiply_by_nibbles.
     PAES_UNROLL
     for (unsigned byte = 0; byte < 4; ++byte) {
       PAES_UNROLL
@@ -165,7 +165,7 @@ class ByteTables {
       z[0] >>= byte != 0 ? 8 : 0;
       PAES_UNROLL
       for (unsigned w = 0; w < 4; ++w) {
-        // The copy's place is the address's lowest byte, and the entry's number the next.
+        // The copy's place is the address's lowest byte, the entry's number the next one.
         static_assert(entry_bytes == 256);
         const std::uint32_t address = byte_permute(x.word[w], copy_, 0x5504 | (byte << 4));
         const Words<16> multiple = load_words<16>(shared_ + address);

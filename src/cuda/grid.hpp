@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid of threads that runs a Core's modes: `__global__` functions, which find their place and
-// call the functions of the other headers, and what launches them. For tests,
-// tests/support/emulated/emulated_grid.hpp has loops over all places of a grid instead, which call
-// the same functions on the host.
+// A grid of threads that runs a Core's modes: the `__global__` functions, which find their place
+// and call the functions of the other headers, and the code that launches them. For tests,
+// tests/support/emulated/emulated_grid.hpp loops over all places of a grid instead and calls the
+// same functions on the host.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ template <class Core>
   return launch.shape.threads != 0 ? launch.shape.threads : Core::threads;
 }
 
-// The most thread blocks that a job has work for.
+// The most thread blocks for which a job has work.
 template <class Core>
 [[nodiscard]] std::uint64_t rows_of(const Launch& launch, const Job& job) noexcept {
   const std::uint64_t row_bytes =
@@ -44,8 +44,8 @@ template <class Core>
   return {blockIdx.x, gridDim.x, threadIdx.x, blockDim.x};
 }
 
-// Copies a slot's keys from the image in device memory to the slot's place in constant memory. It
-// does so on the launch's stream, so that no other launch still reads what they replace.
+// Copies a slot's keys from the image in device memory to its place in constant memory, on the
+// launch's stream, so that no other launch still reads what they replace.
 template <class Keys>
 [[nodiscard]] int copy_to_slot(const InSlot<Keys> (&symbol)[max_slots], const void* from,
                                const Launch& launch) {
@@ -60,7 +60,7 @@ template <class Keys>
                                  cudaMemcpyHostToDevice, static_cast<cudaStream_t>(launch.stream));
 }
 
-// The memory that a thread block's threads share. From here on it is only read.
+// The shared memory of a thread block's threads. From here on it is only read.
 template <class Core>
 PAES_DEVICE std::uint8_t* filled_memory(const typename Core::Keys& keys) {
   extern __shared__ __align__(16) std::uint8_t shared[];  // Cores read words and blocks in it
@@ -69,8 +69,8 @@ PAES_DEVICE std::uint8_t* filled_memory(const typename Core::Keys& keys) {
   return shared;
 }
 
-// The last two parameters are there for tools/cuda_resources.py, which reads them in the kernels'
-// names: the compiler does not report shared memory that is asked for at launch.
+// The last two parameters are for tools/cuda_resources.py, which reads them in the kernels' names:
+// the compiler does not report shared memory that is requested at launch.
 template <class Core, Operation Which, unsigned Threads = Core::threads,
           unsigned SharedBytes = Core::shared_bytes>
 __global__ void __launch_bounds__(Threads, 1)
@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(Threads, 1)
   }
 }
 
-// What a kernel's launches have asked each device: for how many of its thread blocks a
-// multiprocessor has room. 0: nobody has asked yet, and the device may not know yet how much shared
+// What a kernel's launches have learned about each device: for how many of its thread blocks a
+// multiprocessor has room. 0 if nobody has asked yet; the device may not know yet how much shared
 // memory the kernel uses.
 class Room {
  public:
@@ -133,8 +133,8 @@ class Room {
   std::atomic<int> blocks_[most_devices] = {};
 };
 
-// Starts `kernel` on as many thread blocks as the device has room for, or on fewer where there is
-// not work for all. Each stays until the job is done.
+// Starts `kernel` on as many thread blocks as the device has room for, or fewer if there is less
+// work. Each stays until the job is done.
 template <class Core, class AnyJob>
 [[nodiscard]] int start_grid(void (*kernel)(AnyJob, typename Core::Keys), Room& room,
                              const Launch& launch, const AnyJob& job,
@@ -146,7 +146,7 @@ template <class Core, class AnyJob>
   const unsigned threads = threads_of<Core>(launch);
   int blocks = room.known(launch);
   if (blocks == 0) {
-    // A kernel that uses more than 48 KiB must be told.
+    // Needed for kernels that use more than 48 KiB.
     if (const cudaError_t error =
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(Core::shared_bytes));
@@ -169,14 +169,14 @@ template <class Core, class AnyJob>
   return cudaGetLastError();
 }
 
-// All kernels of a file are compiled for the same devices, so that one answers for all of them.
+// All kernels of a file are compiled for the same devices, so one answers for all.
 template <class Core, Operation Which>
 [[nodiscard]] int find_on_grid() {
   cudaFuncAttributes attributes = {};
   return cudaFuncGetAttributes(&attributes, run_grid<Core, Which>);
 }
 
-// A file's launches run a Core with these.
+// The functions that run a Core, for a file's launches.
 template <class Core, Operation Which>
 [[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
                               const typename Core::Keys& keys) {
@@ -200,14 +200,14 @@ template <class Core, TextFlow Flow>
 
 #else
 
-// For run_operation below. Without nvcc only tests define it.
+// For run_operation below. Without nvcc, only tests define it.
 template <class Core, Operation Which>
 [[nodiscard]] int run_on_grid(const Launch& launch, const Job& job,
                               const typename Core::Keys& keys);
 
 #endif
 
-// Runs the operation with the Core of its direction. `keys` are those of that direction.
+// Runs the operation with the Core of its direction; `keys` are for that direction, too.
 template <template <bool Inverse> class Core, class Keys>
 int run_operation(const Launch& launch, const Job& job, const Keys& keys) {
   if constexpr (Core<false>::block_bytes == 16) {
@@ -232,7 +232,7 @@ int run_operation(const Launch& launch, const Job& job, const Keys& keys) {
     default:
       break;
   }
-  std::abort();  // a chained operation, or XTS with 3DES: the caller's bug
+  std::abort();  // a chained operation, or XTS with 3DES: the caller's mistake
 }
 
 }  // namespace

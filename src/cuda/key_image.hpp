@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys on devices. The image that a kernel makes of a key is in the memory of every device, and is
-// wiped when the key goes. The memory itself stays for the next key, because to allocate and to
-// free it waits for all that the device is doing. All images pass through one piece of pinned
-// memory, because a driver may keep copies of what it copies from other memory.
+// Keys on devices. Every device holds the image that a kernel made of a key, and it is wiped when
+// the key goes. The memory stays for the next key, because allocating and freeing it waits for all
+// that the device is doing. All images pass through one piece of pinned memory, because a driver
+// may keep copies of what it copies from other memory.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace paes::cuda {
 
-// The memory through which images are copied, the streams that copy them, and memory that images
-// have left. Who takes or gives holds the mutex.
+// The memory and the streams that copy images, and the memory that images have left. Guarded by
+// `mutex`.
 struct KeyRoom {
-  static constexpr std::size_t most_kept = 16;  // of each device; below a MiB
+  static constexpr std::size_t most_kept = 16;  // per device; below a MiB
 
   explicit KeyRoom(Runtime& on)
       : runtime(on), staging(on, largest_image()), kept(on.devices().size()) {
@@ -35,7 +35,7 @@ struct KeyRoom {
     return bytes;
   }
 
-  // Memory on a device with room for any image. It is wiped, or new.
+  // Memory on a device, wiped or new, with room for any image.
   std::unique_ptr<DeviceMemory> take(unsigned device) {
     if (kept[device].empty()) {
       return std::make_unique<DeviceMemory>(runtime, streams[device]->get(), largest_image());
@@ -44,10 +44,10 @@ struct KeyRoom {
     kept[device].pop_back();
     return memory;
   }
-  // Wipes it, and keeps it if there is not enough of it.
+  // Wipes the memory, and keeps it unless there is enough.
   void give(unsigned device, std::unique_ptr<DeviceMemory> memory) noexcept {
     if (kept[device].size() < most_kept && memory->wipe_all()) {
-      kept[device].push_back(std::move(memory));  // within what was reserved
+      kept[device].push_back(std::move(memory));  // cannot fail: this was reserved
     }
   }
 
@@ -55,10 +55,9 @@ struct KeyRoom {
   std::mutex mutex;
   PinnedMemory staging;
   std::vector<std::unique_ptr<OwnedStream>> streams;
-  std::vector<std::vector<std::unique_ptr<DeviceMemory>>> kept;  // of each device
+  std::vector<std::vector<std::unique_ptr<DeviceMemory>>> kept;  // per device
 };
 
-// A key's image on every device.
 class KeyImage {
  public:
   KeyImage(Runtime& runtime, KeyRoom& room, const DeviceKernel& kernel, Bytes key)

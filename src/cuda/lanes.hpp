@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools of bit slicing on a device: three-input gates, any of which is one instruction, and
-// exchanges of bits between words. Here a lane is a bit of a word, not a thread of a warp.
+// The tools of bit slicing on a device: three-input gates, each a single instruction, and exchanges
+// of bits between words. Here a lane is a bit of a word, not a thread of a warp.
 #pragma once
 
 #include "cuda/device_code.hpp"
@@ -39,13 +39,12 @@ template <unsigned Table>
   return lut3<0xca>(mask, a, b);
 }
 
-// a ^ (b & mask).
 [[gnu::always_inline]] constexpr std::uint32_t add_masked(std::uint32_t a, std::uint32_t b,
                                                           std::uint32_t mask) noexcept {
   return lut3<0x78>(a, b, mask);
 }
 
-// Bit `bit` of each byte, in all bits of the byte (PRMT, which can repeat a byte's highest bit).
+// Copies bit `bit` of each byte to all bits of the byte (PRMT can repeat a byte's highest bit).
 PAES_DEVICE std::uint32_t spread_bit(std::uint32_t word, unsigned bit) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t result;
@@ -56,8 +55,8 @@ PAES_DEVICE std::uint32_t spread_bit(std::uint32_t word, unsigned bit) {
 #endif
 }
 
-// `a` and `b` are rows of a matrix of bits whose numbers differ by Distance. Exchanges the bits of
-// `a` in the upper half of each group of 2 * Distance with those of `b` in the lower half.
+// `a` and `b` are rows of a bit matrix whose numbers differ by Distance. Exchanges the bits of `a`
+// in the upper half of each group of 2 * Distance with those of `b` in the lower half.
 template <unsigned Distance>
 PAES_DEVICE void exchange(std::uint32_t& a, std::uint32_t& b) {
   const std::uint32_t before = a;
@@ -84,7 +83,7 @@ PAES_DEVICE void exchange_rows(std::uint32_t (&row)[Rows]) {
   }
 }
 
-// Each byte position is a matrix of 8 x 8 bits.
+// Transposes, for each byte position, its 8 x 8 matrix of bits.
 PAES_DEVICE void transpose_bits(std::uint32_t (&row)[8]) {
   exchange_rows<4>(row);
   exchange_rows<2>(row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CudaDevice owns of a runtime, and gives back when it goes: streams, numbers of slots, and
-// memory that is wiped before it is freed, on every path.
+// What CudaDevice owns of a runtime: streams, numbers of slots, and memory. All are given back at
+// the end, on every path, and memory is wiped first.
 #pragma once
 
 #include <utility>
@@ -10,9 +10,9 @@
 
 namespace paes::cuda {
 
-// Calls `work`, and once more after an error. The error may be an earlier call's, and then the
-// second try does not see it again. If the error stays, the context is lost: nothing of it runs any
-// more, and its memory cannot be read. Returns whether a try succeeded.
+// Calls `work`, and again after an error, because the error may be an earlier call's, which the
+// second try does not see. If the error stays, the context is lost: nothing of it runs any more,
+// and its memory cannot be read. Returns true if a try succeeded.
 template <class Task>
 bool try_twice(const Task& work) noexcept {
   for (int tries = 0; tries < 2; ++tries) {
@@ -41,10 +41,10 @@ class OwnedStream {
   Stream stream_;
 };
 
-// A slot's number, of which a device has few.
+// The number of a slot. A device has few of them.
 class OwnedSlotNumber {
  public:
-  // Owns from here on the number that take_slot() gave.
+  // Takes over the number from take_slot().
   OwnedSlotNumber(Runtime& runtime, unsigned device, unsigned number) noexcept
       : runtime_(runtime), device_(device), number_(number) {}
   ~OwnedSlotNumber() { runtime_.give_slot(device_, number_); }
@@ -59,7 +59,7 @@ class OwnedSlotNumber {
   unsigned number_;
 };
 
-// Memory on the device of `stream`, which wipes it and must outlive it.
+// Memory on the device of `stream`. The stream wipes the memory, so it must outlive it.
 class DeviceMemory {
  public:
   DeviceMemory(Runtime& runtime, Stream stream, std::size_t bytes)
@@ -71,7 +71,7 @@ class DeviceMemory {
     (void)wipe_all();
     runtime_.free(stream_.device, data_);
   }
-  // Returns whether it did.
+  // Returns true on success.
   [[nodiscard]] bool wipe_all() noexcept {
     return try_twice([this] {
       runtime_.fill_zero(stream_, data_, bytes_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formulas of cipher/mode/mode.hpp as one thread of a grid sees them. A kernel's file has a
-// `Core`, which transforms the blocks of one thread in one direction:
+// The formulas of cipher/mode/mode.hpp for one thread of a grid. A kernel's file has a `Core`,
+// which transforms the blocks of one thread in one direction:
 //
 //   struct Core {
 //     static constexpr unsigned block_bytes;  // 16 or 8
@@ -18,10 +18,10 @@
 //   };
 //
 // If blocks whose counters differ in one byte can share work, it also has SharesCounters,
-// CounterStart, start_counter and crypt_counter, as in cuda_tables.cu.
+// CounterStart, start_counter and crypt_counter; see cuda_tables.cu.
 //
-// The blocks of a message lie in rows, one block of a row to each thread, so that the accesses of a
-// warp are contiguous; each thread block takes a contiguous share of the rows.
+// The blocks of a message lie in rows, with one block per thread, so that the accesses of a warp
+// are contiguous. Each thread block takes a contiguous share of the rows.
 #pragma once
 
 #include "cuda/device_code.hpp"
@@ -88,8 +88,8 @@ PAES_DEVICE Words<Bytes> counter_block(const Counter& counter, std::uint64_t ste
   }
 }
 
-// Where a block is, and how many bytes of it there are: fewer than all at the end of a message of
-// any length, and none after that.
+// Where a block is and how many bytes it has. In a message of any length, the last block may be
+// partial, and those after it have none.
 template <unsigned Bytes>
 struct TextPlace {
   const std::uint8_t* in;
@@ -150,9 +150,9 @@ PAES_DEVICE Words<Core::block_bytes> after_cipher(const Job& job, std::uint64_t 
   }
 }
 
-// The blocks of a thread that transforms one at a time. There are `whole` of them, a row apart, and
-// perhaps one of `rest` bytes at the end of a message of any length. They are counted ahead,
-// because the loops below have few instructions to spare.
+// The blocks of a thread that transforms one at a time: `whole` of them, a row apart, and perhaps
+// one of `rest` bytes at the end of a message of any length. They are counted in advance, because
+// the loops below have few instructions to spare.
 struct ThreadWalk {
   std::uint64_t index;  // of the block
   std::uint32_t whole;
@@ -177,8 +177,9 @@ struct ThreadWalk {
   }
 };
 
-// Counter mode where counters that differ in byte 14 alone share most of two rounds. If a thread
-// block has a multiple of 256 threads, so do a thread's successive counters, until that byte wraps.
+// Counter mode, for counters that differ only in byte 14 and so share most of two rounds. If a
+// thread block has a multiple of 256 threads, a thread's successive counters do, until that byte
+// wraps.
 template <class Core>
 PAES_DEVICE void run_shared_counters(const Core& core, const Job& job, const Thread& thread) {
   using Start = typename Core::template CounterStart<14>;
@@ -231,7 +232,7 @@ PAES_DEVICE void run_thread(const Core& core, const Job& job, const Thread& thre
 }
 
 // A part's tweaks. Each thread encrypts the number of a data unit, goes to its place in the unit,
-// and goes on from there in steps of 32 blocks.
+// and continues in steps of 32 blocks.
 template <class Core>
 PAES_DEVICE void run_tweaks(const Core& core, const TweakJob& job, const Thread& thread) {
   const std::uint32_t unit =

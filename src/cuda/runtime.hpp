@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CudaDevice needs from a run-time library for GPUs, and no more: memory, streams, copies and
-// launches. One implementation calls CUDA (cuda_runtime.hpp). That of the tests
-// (tests/support/emulated/emulated_runtime.hpp) keeps everything on the host and fails on demand,
+// What CudaDevice needs from a run-time library for GPUs: memory, streams, copies and launches. One
+// implementation calls CUDA (cuda_runtime.hpp). The other, for tests
+// (tests/support/emulated/emulated_runtime.hpp), keeps everything on the host and fails on demand,
 // so that the device is tested where there is no GPU.
 //
 // Functions that are not noexcept throw Error(failure) with the name of the call that failed and
-// its reason. It is a PassingError where a later call may succeed. Any thread may call.
+// its reason, or a PassingError if a later call may succeed. Any thread may call.
 #pragma once
 
 #include <optional>
@@ -17,15 +17,15 @@
 
 namespace paes::cuda {
 
-// A failure whose cause lies in the moment or with other programs. Nothing on the device was lost,
-// and a later call may succeed. Any other Error means that the device is of no more use.
+// A failure that is due to the moment or to other programs. Nothing on the device was lost, and a
+// later call may succeed. After any other Error the device cannot be used any more.
 class PassingError : public Error {
  public:
   explicit PassingError(const std::string& what_why, const std::string& hint_text = "")
       : Error(ErrorCode::failure, what_why, hint_text) {}
 };
 
-// The passing failure that has a remedy: less work, or none, goes to the device.
+// A passing failure that has a remedy: give less work to the device, or none.
 class OutOfMemory : public PassingError {
  public:
   using PassingError::PassingError;
@@ -36,10 +36,10 @@ struct DeviceProperties {
   std::string architecture;  // sm_90
   std::size_t memory_bytes;
   DeviceShape shape;
-  int ordinal = 0;  // in the run-time library's count, which includes devices that are of no use
+  int ordinal = 0;  // as the run-time library counts, including devices that are of no use
 };
 
-// Work that is done in the order in which it was entered. The work of several streams overlaps.
+// Work runs in the order in which it was entered. The work of several streams overlaps.
 struct Stream {
   unsigned device = 0;
   void* handle = nullptr;
@@ -52,38 +52,37 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // There is at least one. A device's number is its place here.
+  // Never empty. A device's number is its place in this list.
   [[nodiscard]] virtual std::span<const DeviceProperties> devices() const noexcept = 0;
 
-  // On the device, at a multiple of 256. The owner wipes memory before it frees it.
+  // Memory on the device, at a multiple of 256. The owner wipes it before freeing it.
   [[nodiscard]] virtual void* allocate(unsigned device, std::size_t bytes) = 0;
   virtual void free(unsigned device, void* memory) noexcept = 0;
-  // On the host, for copies to and from any device.
+  // Memory on the host, for copies to and from any device.
   [[nodiscard]] virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void free_pinned(void* memory) noexcept = 0;
-  // Prepares memory that exists for copies. False where the system refuses.
+  // Prepares existing memory for copies. False if the system refuses.
   [[nodiscard]] virtual bool pin(void* memory, std::size_t bytes) noexcept = 0;
   virtual void unpin(void* memory) noexcept = 0;
 
   [[nodiscard]] virtual Stream open_stream(unsigned device) = 0;
   virtual void close_stream(Stream stream) noexcept = 0;
 
-  // These only enter work into the stream. Host memory must be pinned, and must stay as it is until
+  // These only enter work into the stream. Host memory must be pinned, and must not change until
   // wait() has returned. An error may come from work that was entered before.
   virtual void copy_in(Stream stream, void* device_memory, const void* host, std::size_t bytes) = 0;
   virtual void copy_out(Stream stream, void* host, const void* device_memory,
                         std::size_t bytes) = 0;
   virtual void fill_zero(Stream stream, void* device_memory, std::size_t bytes) = 0;
-  // `launch` is as the kernel wants it, except for the stream and the device's shape, which are set
-  // here.
+  // `launch` is what the kernel wants, except for stream and device shape, which are set here.
   virtual void launch(Stream stream, const DeviceKernel& kernel, Launch launch,
                       const AnyJob& job) = 0;
-  // Sleeps, and does not spin, until all work of the stream is done.
+  // Waits until all work of the stream is done. It sleeps and does not spin.
   virtual void wait(Stream stream) = 0;
 
-  // A number below max_slots for the launches of one stream, which no other stream of this process
-  // has on this device: it says where in constant memory launches copy keys. Nothing where all
-  // numbers are taken.
+  // A number below max_slots for the launches of one stream; no other stream of this process has it
+  // on this device. It says where in constant memory launches copy keys. Empty if all numbers are
+  // taken.
   [[nodiscard]] virtual std::optional<unsigned> take_slot(unsigned device) = 0;
   virtual void give_slot(unsigned device, unsigned slot) noexcept = 0;
   // Enters work into the stream that overwrites what its launches of the kernel left in the slot.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formulas of cipher/mode/mode.hpp for Cores that transform many of a thread's blocks at once,
-// and say so with a member TakesTiles. A warp takes a tile, in which block i of lane l is block 32
-// i + l. So each access of a warp is contiguous, and a thread's blocks lie at constant distances.
+// The formulas of cipher/mode/mode.hpp for Cores that transform many of a thread's blocks at once;
+// a member TakesTiles says so. A warp takes a tile, in which block i of lane l is block 32 i + l.
+// So each access of a warp is contiguous, and a thread's blocks lie at constant distances.
 #pragma once
 
 #include "cuda/mode_loop.hpp"
@@ -9,7 +9,7 @@
 namespace paes::cuda {
 namespace {  // NOLINT: see device_code.hpp
 
-// What `fill` does in such a Core: it copies a multiple of 16 bytes from device memory.
+// For `fill` in such a Core: copies a multiple of 16 bytes from device memory.
 PAES_DEVICE void copy_to_shared(std::uint8_t* shared, const void* from, unsigned bytes,
                                 const Thread& thread) {
   for (unsigned at = 16 * thread.index; at < bytes; at += 16 * thread.threads) {
@@ -17,12 +17,11 @@ PAES_DEVICE void copy_to_shared(std::uint8_t* shared, const void* from, unsigned
   }
 }
 
-// A thread's blocks in a tile.
 template <unsigned Blocks>
 struct TilePlace {
   std::uint64_t first;  // the thread's first block
   unsigned full;        // how many of its blocks the text fills
-  unsigned all;         // the same, plus one if the text ends inside one of them
+  unsigned all;         // those, plus one if the text ends inside a block
 
   PAES_DEVICE TilePlace(const Job& job, unsigned size, std::uint64_t first_block)
       : first(first_block),
@@ -152,7 +151,7 @@ PAES_DEVICE void store_counter_tile(const Job& job, std::uint64_t first,
   bool has_last = false;
   PAES_UNROLL
   for (unsigned i = 0; i < Core::blocks; ++i) {
-    // Before the text this is a number above all blocks.
+    // Before the text, this wraps to a number above all blocks.
     const std::uint64_t index = first + std::uint64_t{i} * warp_lanes;
     if (index < full) {
       store_words(out + index * 16, state[i] ^ load_words<16>(in + index * 16));
@@ -166,9 +165,9 @@ PAES_DEVICE void store_counter_tile(const Job& job, std::uint64_t first,
   }
 }
 
-// Counter mode of a Core to which counters that differ in their last byte alone cost less. A tile
-// has all 256 of them, so the first one may begin before the text. What a tile's counters share is
-// made by one lane, for 32 tiles at once.
+// Counter mode of a Core for which counters that differ only in their last byte cost less. A tile
+// has all 256 of them, so its first one may lie before the text. One lane makes what a tile's
+// counters share, for 32 tiles at once.
 template <class Core>
 PAES_DEVICE void run_counter_tiles(const Core& core, const Job& job, const Thread& thread) {
   constexpr unsigned tile_blocks = 256;
@@ -211,7 +210,7 @@ PAES_DEVICE void run_counter_tiles(const Core& core, const Job& job, const Threa
   }
 }
 
-// One thread's work, in whichever way its Core takes it.
+// One thread's work, in the way its Core takes it.
 template <class Core, Operation Which>
 PAES_DEVICE void run_core(const Core& core, const Job& job, const Thread& thread) {
   if constexpr (Which == Operation::ctr && requires { typename Core::SharesTiles; }) {

@@ -8,12 +8,12 @@ namespace paes::cuda {
 
 namespace {
 
-// In smaller pieces the start of a copy costs more than its bytes.
+// In smaller pieces, starting a copy takes longer than its bytes.
 constexpr std::size_t least_piece_bytes = std::size_t{64} << 10;
 
 std::size_t room_bytes(std::size_t piece_bytes) {
   constexpr std::size_t unit = 256;
-  // XTS can have a tweak for each block, and before them lies the number of the first unit.
+  // XTS can have a tweak for each block. The number of the first unit lies before them.
   return (Slot::max_text_bytes(piece_bytes) + unit - 1) / unit * unit + unit;
 }
 
@@ -111,7 +111,7 @@ void DeviceSlots::fail_try(unsigned failed_before, const PassingError& error) {
   bool is_last = false;
   {
     const std::lock_guard lock(mutex_);
-    // Failures at the same time in several slots count as one try.
+    // Failures in several slots at the same time count as one try.
     if (failed_tries_ != failed_before || failed_tries_ == most_tries) {
       return;
     }
@@ -207,7 +207,7 @@ bool DeviceSlots::run(WhenBusy when_busy, const std::function<void(Slot&)>& work
     fail(error);
     throw;
   } catch (...) {
-    // As soon as this is thrown on, the call's memory belongs to its caller again.
+    // From the rethrow on, the call's memory belongs to its caller again.
     slot->drain();
     throw;
   }

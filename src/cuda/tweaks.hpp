@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // XTS's tweaks in the words of a thread (IEEE 1619, section 5). Byte 0 is the least significant, so
-// a multiplication by x^n is a shift to the left. What falls out at the top comes back, multiplied
-// by x^7 + x^2 + x + 1.
+// multiplying by x^n shifts to the left. What falls out at the top comes back, multiplied by x^7 +
+// x^2 + x + 1.
 #pragma once
 
 #include "cuda/device_code.hpp"
@@ -33,7 +33,7 @@ PAES_DEVICE Words<16> times_x32(const Words<16>& tweak) {
   return product;
 }
 
-// x^(2^i): each is the square of the one before.
+// x^(2^i): each is the square of the previous one.
 struct PowersOfX {
   std::uint32_t word[32][4];
 };
@@ -64,7 +64,7 @@ constexpr PowersOfX make_powers_of_x() {
 
 PAES_DEVICE_TABLE PowersOfX powers_of_x = make_powers_of_x();
 
-// T * x^exponent, for the few places that are far into a data unit; the exponent is public.
+// T * x^exponent, for the few places that are far into a data unit. The exponent is public.
 PAES_DEVICE Words<16> times_power_of_x(Words<16> tweak, std::uint32_t exponent) {
   for (unsigned i = 0; i < 32; ++i) {
     if (((exponent >> i) & 1) == 0) {

@@ -15,7 +15,7 @@ constexpr std::size_t group_characters = 4;
 
 Error refused(const char* why) { return {ErrorCode::corrupt, std::string("Base 64: ") + why}; }
 
-// Calls `take` for each part between two of this character.
+// Calls `take` for each part between two separators.
 template <typename Take>
 void split(std::string_view text, char at, const Take& take) {
   for (;;) {

@@ -12,8 +12,8 @@ namespace paes {
 
 namespace {
 
-// Cuts a stream of bits into groups of `To` bits. at(0) to at(count - 1) give `From` bits each;
-// then zeros follow.
+// Cuts a stream of bits into groups of `To` bits. at(0) to at(count - 1) return `From` bits each;
+// then come zeros.
 template <unsigned From, unsigned To, typename At>
 void regroup(std::size_t count, At at, MutableBytes groups) noexcept {
   unsigned pending = 0;
@@ -39,7 +39,7 @@ namespace base64 {
 
 namespace {
 
-// The characters of one alphabet, and what each of all characters stands for.
+// The characters of one alphabet, and the symbol of every character.
 struct Symbols {
   std::array<char, 64> characters;
   std::array<std::uint8_t, 256> values;
@@ -68,12 +68,12 @@ const Symbols& symbols_of(Alphabet alphabet) noexcept {
   return alphabet == Alphabet::url ? url_symbols : standard_symbols;
 }
 
-// All ones, or zero. The arguments are below 2^31.
+// All ones if true, else zero. The arguments are below 2^31.
 constexpr unsigned mask_if_within(unsigned c, unsigned first, unsigned last) noexcept {
   return 0U - (((first - 1 - c) & (c - last - 1)) >> 31);
 }
 
-// The same without the table.
+// The symbol of a character, computed without the table.
 unsigned symbol_of(char character) noexcept {
   const unsigned c = static_cast<unsigned char>(character);
   const unsigned capital = mask_if_within(c, 'A', 'Z');
@@ -92,14 +92,14 @@ unsigned character_of(unsigned symbol) noexcept {
          (mask_if_equal(symbol, 62) & '+') | (mask_if_equal(symbol, 63) & '/');
 }
 
-// What the symbols of a text have in common, enough to tell whether it is canonical.
+// What the symbols of a text have in common: enough to tell whether it is canonical.
 struct Spelling {
   void add(unsigned symbol) noexcept {
     all |= symbol;
     last = symbol;
   }
   [[nodiscard]] bool is_canonical(std::size_t count) const noexcept {
-    // Six bits make no byte; what is left over of two or three symbols must be zero.
+    // Six bits make no byte. The bits left over from two or three symbols must be zero.
     const unsigned unused_bits = count % 4 == 2 ? 15 : count % 4 == 3 ? 3 : 0;
     return count % 4 != 1 && all <= 63 && (last & unused_bits) == 0;
   }
@@ -148,7 +148,7 @@ bool decode_public(std::string_view text, MutableBytes data, Form form) noexcept
     }
     return bits << (6 * (4 - count));
   };
-  // Two or three symbols follow the whole groups if one or two bytes do.
+  // One or two bytes after the whole groups take two or three symbols.
   const std::size_t whole = data.size() / 3;
   for (std::size_t group = 0; group < whole; ++group) {
     const std::uint32_t bits = bits_of(4 * group, 4);
@@ -165,7 +165,7 @@ bool decode_public(std::string_view text, MutableBytes data, Form form) noexcept
     }
     left_over = bits & ((1U << (24 - 8 * rest)) - 1);
   }
-  // One symbol more makes no byte.
+  // A single symbol more makes no byte.
   const bool is_whole = form.is_padded || text_length(data.size()) == text.size();
   return is_whole && seen <= 63 && left_over == 0;
 }
@@ -216,7 +216,7 @@ namespace bech32 {
 
 namespace {
 
-// In the case of the human-readable part.
+// The alphabet in the letter case of the human-readable part.
 std::string_view alphabet_for(std::string_view human_part) noexcept {
   const bool has_capitals = std::any_of(human_part.begin(), human_part.end(),
                                         [](char c) { return c >= 'A' && c <= 'Z'; });
@@ -241,7 +241,7 @@ std::uint8_t character_of(unsigned symbol, std::string_view alphabet) noexcept {
   return static_cast<std::uint8_t>(character);
 }
 
-// BIP 173's BCH code over GF(32), of the human-readable part in small letters and of all symbols.
+// BIP 173's BCH code over GF(32), of the human-readable part in lower case and of all symbols.
 std::uint32_t polymod(std::string_view human_part, Bytes symbols) noexcept {
   constexpr std::array<std::uint32_t, 5> generator = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa,
                                                       0x3d4233dd, 0x2a1462b3};
@@ -313,7 +313,7 @@ Decoded decode(std::string_view text, std::string_view human_part, MutableBytes 
   }
   regroup<5, 8>(
       before_checksum, [&](std::size_t i) { return symbols[i]; }, data);
-  // BIP 173: what is left over must be zero, so that a key has one spelling.
+  // BIP 173: the bits left over must be zero, so that a key has only one spelling.
   const std::size_t padding_bits = before_checksum * 5 - data.size() * 8;
   const unsigned padding = (1U << padding_bits) - 1;
   const unsigned last = before_checksum == 0 ? 0 : symbols[before_checksum - 1];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two spellings of bytes as text: Base 64 in headers, in armor, in keys of SSH and in names of
-// files, Bech32 for age's own keys.
+// Two ways to write bytes as text: Base 64 for headers, armor, SSH's keys and file names, and
+// Bech32 for age's own keys.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 // Standard Base 64, canonical only, without padding unless a name says otherwise (RFC 4648,
 // sections 4 and 3.5). No branch and no index depends on the data, which may be secret; only
-// lengths and results are public. The fast ways for bulk are not so, and their names say it.
+// lengths and results are public. The faster functions for bulk data do depend on it, and say so in
+// their names.
 namespace paes::base64 {
 
 [[nodiscard]] constexpr std::size_t text_length(std::size_t bytes) noexcept {
@@ -28,8 +29,8 @@ namespace paes::base64 {
 // True if `text` is the canonical encoding of exactly data.size() bytes, which are then in `data`.
 [[nodiscard]] bool decode(std::string_view text, MutableBytes data) noexcept;
 
-// How the fast ways for bulk spell. RFC 4648 has two alphabets: section 5 has '-' and '_' for the
-// '+' and '/' of section 4, which URLs and names of files cannot hold.
+// What the fast functions for bulk data write. RFC 4648 has two alphabets: URLs and file names
+// cannot hold the '+' and '/' of section 4, so section 5 has '-' and '_' instead.
 enum class Alphabet { standard, url };
 struct Form {
   Alphabet alphabet = Alphabet::standard;
@@ -39,7 +40,7 @@ struct Form {
 // Looks characters up in a table.
 void append_public(Bytes data, std::string& text, Form form = {});
 
-// How many bytes a text stands for if it is canonical.
+// How many bytes a text stands for, if it is canonical.
 [[nodiscard]] constexpr std::size_t decoded_bytes(std::string_view text, Form form = {}) noexcept {
   const std::size_t padding = !form.is_padded        ? 0
                               : text.ends_with("==") ? 2
@@ -49,32 +50,32 @@ void append_public(Bytes data, std::string& text, Form form = {});
   return symbols / 4 * 3 + symbols % 4 * 3 / 4;
 }
 
-// True if `text` is the canonical encoding of some bytes; `data` has decoded_bytes and gets them.
-// Otherwise `data` has no meaning. Looks characters up in a table.
+// True if `text` is the canonical encoding of some bytes. `data` has room for decoded_bytes() and
+// gets them; otherwise it has no meaning. Looks characters up in a table.
 [[nodiscard]] bool decode_public(std::string_view text, MutableBytes data, Form form) noexcept;
 
-// Appends to `data` what these groups stand for, of which the last may have padding. False unless
-// they are canonical; then what was appended has no meaning. Looks characters up in a table.
+// Appends to `data` the bytes of these groups, the last of which may have padding. False unless
+// they are canonical; what was appended then has no meaning. Looks characters up in a table.
 [[nodiscard]] bool append_decoded_public(std::string_view groups, std::vector<std::uint8_t>& data);
 
 }  // namespace paes::base64
 
-// Bech32 (BIP 173) for keys of any length. Only the letter case of the human-readable part is
-// accepted. No branch and no index depends on the data, which may be a secret key; only its length
-// and the result are public.
+// Bech32 (BIP 173) for keys of any length. A text must have the same letter case as the given
+// human-readable part. No branch and no index depends on the data, which may be a secret key; only
+// its length and the result are public.
 namespace paes::bech32 {
 
 inline constexpr std::size_t key_bytes = 32;  // of most keys
 inline constexpr std::size_t checksum_symbols = 6;
 
-// Symbols of 5 bits; what is left over in the last one is padding.
+// How many symbols of 5 bits the data takes. The bits left over in the last one are padding.
 [[nodiscard]] constexpr std::size_t data_symbols(std::size_t data_bytes) noexcept {
   return (data_bytes * 8 + 4) / 5;
 }
 
 enum class Decoded { good, other_kind, bad_length, bad_character, bad_checksum, bad_padding };
 
-// Human-readable part, '1', data, checksum.
+// The text is the human-readable part, '1', data and checksum.
 [[nodiscard]] constexpr std::size_t text_length(std::string_view human_part,
                                                 std::size_t data_bytes = key_bytes) noexcept {
   return human_part.size() + 1 + data_symbols(data_bytes) + checksum_symbols;
@@ -86,11 +87,11 @@ enum class Decoded { good, other_kind, bad_length, bad_character, bad_checksum, 
   return text.size() < others ? 0 : (text.size() - others) * 5 / 8;
 }
 
-// `human_part` is given in the case in which the whole text is to be written.
+// `human_part` has the letter case in which the whole text is written.
 void encode(std::string_view human_part, Bytes data, MutableBytes text);
 
-// `data` is meaningful only when the answer is good. The caller wipes it either way if it is
-// secret. A text that holds another number of bytes is of bad length.
+// `data` has a meaning only if the result is good; if it is secret, the caller wipes it in any
+// case. A text that holds another number of bytes is of bad length.
 [[nodiscard]] Decoded decode(std::string_view text, std::string_view human_part, MutableBytes data);
 
 }  // namespace paes::bech32

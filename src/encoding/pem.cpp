@@ -14,7 +14,7 @@ constexpr std::string_view end_mark = "-----END ";
 constexpr std::string_view dashes = "-----";
 constexpr std::string_view white = " \t\r\n";
 
-// Without the white space at its end.
+// Takes a line, without the white space at its end.
 std::string_view take_line(std::string_view& text) noexcept {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
@@ -22,7 +22,7 @@ std::string_view take_line(std::string_view& text) noexcept {
   return line.substr(0, line.find_last_not_of(white) + 1);
 }
 
-// The label of a line BEGIN or END; nothing for any other line.
+// The label of a BEGIN or END line; empty for any other line.
 std::string_view label_in(std::string_view line, std::string_view mark) noexcept {
   if (!line.starts_with(mark) || !line.ends_with(dashes) ||
       line.size() < mark.size() + dashes.size()) {

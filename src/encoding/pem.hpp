@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PEM, the textual form of keys (RFC 7468; RFC 1421 for the header fields of older ones): one block
-// of Base 64 between a line BEGIN and a line END. Its data may be a secret key, so it is decoded
+// of Base 64 between a BEGIN and an END line. Its data may be a secret key, so it is decoded
 // without look-ups.
 #pragma once
 
@@ -17,13 +17,13 @@ struct PemBlock {
   SecretBytes data;
 };
 
-// Whether a text may be PEM, from its first bytes.
+// Whether a text may be PEM, judging by its first bytes.
 [[nodiscard]] bool is_pem(std::string_view text) noexcept;
 
-// Whether a text has more than one line BEGIN.
+// Whether a text has more than one BEGIN line.
 [[nodiscard]] bool has_several(std::string_view text) noexcept;
 
-// Nothing unless the text is exactly one block. White space may follow.
+// Empty unless the text is exactly one block. White space may follow.
 [[nodiscard]] std::optional<PemBlock> parse(std::string_view text);
 
 }  // namespace paes::pem

@@ -19,7 +19,7 @@ namespace paes {
 
 namespace {
 
-// In the order of the enumeration, of which `serial` has no row.
+// In the order of the enumeration. `serial` has no row.
 constexpr const ScheduleRow* rows[] = {
 #define PAES_SCHEDULE(name) &schedule_##name,
 #include "exec/schedules.def"
@@ -42,9 +42,9 @@ class SerialExecutor final : public Executor {
   void on_each_thread(const std::function<void(unsigned)>& fn) const override { fn(0); }
 };
 
-// OpenMP keeps threads for each thread that it has worked for. They do not survive a fork, and
-// libgomp would wait for them for ever. The one thread that a forked child begins with has lost
-// them if it had any.
+// OpenMP keeps a pool for each thread that uses it. The pool does not survive a fork, and libgomp
+// would wait for its threads for ever. The one thread that a forked child starts with has lost its
+// pool, if it had one.
 bool has_lost_its_threads() noexcept {
   thread_local const std::uint32_t forks_before = forks();
   return forks() != forks_before;
@@ -60,7 +60,7 @@ class OpenMpExecutor final : public Executor {
 
   void start() const override {
     check_threads_can_start(std::min(threads_, static_cast<unsigned>(omp_get_thread_limit())));
-    // The run-time library keeps these threads for the work, so that no limit met later matters.
+    // The OpenMP library keeps these threads for the work, so later limits do not matter.
     on_each_thread([](unsigned) {});
   }
 
@@ -84,8 +84,7 @@ class OpenMpExecutor final : public Executor {
     first_error.guard([&] { fn(static_cast<unsigned>(omp_get_thread_num())); });
   }
 
-  // Does the work of several threads from this one, or from a new one, for which OpenMP starts
-  // others.
+  // Runs work for several threads, started from this one or from a new one with a pool of its own.
   template <typename Task>
   void as_team(const Task& work) const {
     if (!has_lost_its_threads()) {
@@ -118,7 +117,7 @@ class OpenMpExecutor final : public Executor {
 }  // namespace
 
 const Executor& serial_executor() noexcept {
-  // Never destroyed: threads that nobody joins may still be using it when the program ends.
+  // Never destroyed: threads that nobody joins may still use it when the program ends.
   alignas(SerialExecutor) static std::byte memory[sizeof(SerialExecutor)];
   static const Executor& serial = *new (memory) SerialExecutor;
   return serial;

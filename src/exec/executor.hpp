@@ -29,37 +29,37 @@ class Executor {
   // not be left half done.
   virtual void start() const = 0;
 
-  // Calls fn(index) once for each index below count. The first exception thrown stops the hand-out
-  // of further indices and is rethrown here, after every running call has returned.
+  // Calls fn(index) once for each index below count. After the first exception no further index is
+  // handed out; once every running call has returned, it is rethrown here.
   virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& fn) const = 0;
 
-  // Calls fn(thread) once on each of threads() threads at the same time. Exceptions as above; a
-  // body that waits for its peers must be told of their failure by its caller.
+  // Calls fn(thread) once on each of threads() threads at the same time. Exceptions are handled as
+  // in for_each(). If a body waits for its peers, the caller must tell it when one of them fails.
   virtual void on_each_thread(const std::function<void(unsigned)>& fn) const = 0;
 };
 
 // The executor for callers that need no threads. It is never destroyed.
 [[nodiscard]] const Executor& serial_executor() noexcept;
 
-// Starts the executor's threads for the calling thread, unless that thread has started as many
-// before: OpenMP keeps a pool for each calling thread. Throws as start() does. Libraries call it,
-// because the program that uses them must not end if a thread cannot start.
+// Starts the executor's threads for the calling thread, unless it has started as many before:
+// OpenMP keeps a pool for each calling thread. Throws like start(). Libraries call it, because a
+// program must not end when its library cannot start a thread.
 void start_here(const Executor& executor);
 
-// Enough for any machine, and few enough that a slip of the pen does no harm.
+// Enough for any machine, and few enough that a typing error does no harm.
 inline constexpr unsigned max_threads = 4096;
 
-// `threads` 0 means every processor this process may run on. Throws Error(usage) above max_threads.
-// In a forked child, the thread that called fork gets new threads for each call, because it has
-// lost those that it had.
+// `threads` 0 means one for every processor that this process may use. Throws Error(usage) above
+// max_threads. In a forked child, the forking thread gets new threads for each call, because it has
+// lost its own.
 [[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
 
-// "static", "dynamic"; for the schedule that users cannot name, "serial".
+// "static", "dynamic", or "serial", which users cannot name.
 [[nodiscard]] const char* name_of(Schedule schedule) noexcept;
-// What users may ask for, in the order of the table; and their names, "static, dynamic".
+// What users may name, in the order of the table, and those names: "static, dynamic".
 [[nodiscard]] std::span<const Schedule> named_schedules() noexcept;
 [[nodiscard]] std::string schedule_names();
-// The schedule of that name; throws Error(usage) that lists the names.
+// Throws Error(usage) that lists the names if there is no such schedule.
 [[nodiscard]] Schedule parse_schedule(std::string_view name);
 
 }  // namespace paes

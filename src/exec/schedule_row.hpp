@@ -10,7 +10,7 @@
 
 namespace paes {
 
-// Calls `fn` until one thread's call throws, and keeps that exception.
+// Calls functions on several threads until one call throws, and keeps that exception.
 class FirstError {
  public:
   template <typename Fn>
@@ -42,8 +42,7 @@ class FirstError {
 
 struct ScheduleRow {
   const char* name;
-  // Calls fn(index) in `error`'s guard once for each index below count, on at most so many threads
-  // of OpenMP's.
+  // Calls fn(index), guarded by `error`, for each index below count, on up to `threads` threads.
   void (*for_each)(std::size_t count, int threads, FirstError& error,
                    const std::function<void(std::size_t)>& fn);
 };

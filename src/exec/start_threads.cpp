@@ -20,7 +20,7 @@ namespace paes {
 
 namespace {
 
-// OMP_STACKSIZE (OpenMP 5.0, section 6.7): a number, and B, K, M or G; K when there is none.
+// OMP_STACKSIZE (OpenMP 5.0, section 6.7): a number, then B, K (the default), M or G.
 std::optional<std::size_t> parse_stack_bytes(const char* text) {
   char* end = nullptr;
   errno = 0;
@@ -45,7 +45,7 @@ std::optional<std::size_t> parse_stack_bytes(const char* text) {
 std::size_t wanted_stack_bytes() {
   std::size_t bytes = 0;
   for (const char* name : {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"}) {
-    // Nothing in paes changes the environment, so reading it is safe in any thread.
+    // Safe in any thread, because nothing in paes changes the environment.
     const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     if (text != nullptr) {
       bytes = std::max(bytes, parse_stack_bytes(text).value_or(0));
@@ -72,7 +72,7 @@ void check_threads_can_start(unsigned threads) {
     (void)pthread_attr_setstacksize(&attributes, bytes);
   }
   {
-    // Held until all of them exist: the limits count those that live at the same time.
+    // Held until all of them exist, because limits count threads that live at the same time.
     const std::lock_guard closed(gate);
     pthread_t thread = {};
     while (started.size() + 1 < threads &&

@@ -11,11 +11,10 @@ namespace paes {
 
 struct ByteRange {
   std::uint64_t first;
-  std::optional<std::uint64_t> last;  // nothing: to the end
+  std::optional<std::uint64_t> last;  // empty: to the end
 };
 
-// Throws Error(usage) for anything but decimal numbers below 2^64 without a 0 in front, and where
-// FIRST is above LAST.
+// Throws Error(usage) unless the numbers are decimal, below 2^64, without leading 0, and in order.
 [[nodiscard]] ByteRange parse_range(std::string_view text);
 
 }  // namespace paes

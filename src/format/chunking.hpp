@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a payload cuts its text into chunks: arithmetic alone, the same for every payload format.
-// Each chunk is sealed on its own and grows by a tag. A prefix stands before the first chunk.
+// Each chunk is sealed separately and grows by a tag. A prefix precedes the first chunk.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace paes {
 
-// What tells the last item of a text from the others.
+// How the last item of a text is marked.
 enum class LastItem : unsigned {
-  may_be_whole,  // nothing; only an empty text has an empty item
-  is_short,      // it is always shorter, even if it then has no text
+  may_be_whole,  // not by its length; only an empty text has an empty item
+  is_short,      // always shorter than the others, even if it has no text
 };
 
 struct Chunking {
@@ -25,7 +25,7 @@ struct Chunking {
   [[nodiscard]] constexpr std::size_t chunk_bytes() const noexcept {
     return text_bytes + tag_bytes;
   }
-  // From the payload's first byte.
+  // Counted from the payload's first byte.
   [[nodiscard]] constexpr std::uint64_t chunk_offset(std::uint64_t chunk) const noexcept {
     return prefix_bytes + chunk * chunk_bytes();
   }
@@ -37,7 +37,7 @@ struct Chunking {
   [[nodiscard]] constexpr std::uint64_t payload_bytes(std::uint64_t text) const noexcept {
     return prefix_bytes + text + chunks_of(text) * tag_bytes;
   }
-  // The length of the text in a payload of this length, or nothing if no payload has that length.
+  // The length of the text in a payload of this length; empty if no payload has that length.
   [[nodiscard]] constexpr std::optional<std::uint64_t> text_of(
       std::uint64_t payload) const noexcept {
     if (payload < prefix_bytes + tag_bytes) {
@@ -45,7 +45,7 @@ struct Chunking {
     }
     const std::uint64_t sealed = payload - prefix_bytes;
     const std::uint64_t chunks = (sealed - 1) / chunk_bytes() + 1;
-    // A payload of this length is whole if its text, sealed, has this length again.
+    // A payload has a valid length if its text, sealed, has that length again.
     if (sealed < chunks * tag_bytes || chunks > max_chunks ||
         payload_bytes(sealed - chunks * tag_bytes) != payload) {
       return std::nullopt;

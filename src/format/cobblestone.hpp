@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// C2SP chunked-encryption v1 (Cobblestone-128 and -256): key derivation, commitment and nonces.
-// The caller does AES-GCM itself.
+// C2SP chunked-encryption v1 (Cobblestone-128 and -256): key derivation, commitment and nonces. The
+// caller does AES-GCM.
 //
 // A stream is a salt (24 bytes), a commitment (32), then chunks of 16384 bytes of plaintext, each
-// with a tag of 16 bytes. The last chunk is always shorter, perhaps empty, so that its length marks
-// the end.
+// with a tag of 16 bytes. The last chunk is always shorter, perhaps empty: its length marks the
+// end.
 #pragma once
 
 #include <array>
@@ -32,14 +32,14 @@ inline constexpr Chunking chunking = {.prefix_bytes = prefix_bytes,
                                       .last = LastItem::is_short,
                                       .max_chunks = max_chunks};
 
-// What is derived from input key, salt and context.
+// Derived from input key, salt and context.
 struct StreamKeys {
-  std::uint8_t key[32];  // the first key_bytes(suite) of it
+  std::uint8_t key[32];  // its first key_bytes(suite)
   std::uint8_t base_nonce[nonce_bytes];
   std::uint8_t commitment[commitment_bytes];
 };
 
-// HKDF-Expand-SHA512 over the input key. Throws Error only when libcrypto fails.
+// HKDF-Expand-SHA512 over the input key. Throws Error only if libcrypto fails.
 [[nodiscard]] Secret<StreamKeys> derive(container::Suite suite, Bytes input_key, Bytes salt,
                                         Bytes context);
 

@@ -13,7 +13,7 @@ namespace paes::container {
 
 namespace {
 
-// It is made like PNG's: its first byte shows a transfer by seven bits, its line ends show a
+// Modelled on PNG's magic: the first byte reveals a transfer by seven bits, the line ends reveal a
 // conversion as text.
 
 Error refusal(const std::string& why, const char* hint = "") {
@@ -31,8 +31,8 @@ constexpr std::size_t page_for(std::size_t envelope_bytes, std::size_t spare_rec
 // envelope. This bounds what a reader holds in memory before the payload.
 constexpr std::size_t max_payload_page = page_for(max_envelope_bytes, Shape().spare_recipients);
 
-// The magic has both line ends, so that it shows what was done to them. Other damage to its end is
-// no such change.
+// The magic contains both line ends, so it shows how they were converted. Any other damage to its
+// end is not a conversion.
 bool has_changed_line_ends(Bytes first_bytes) noexcept {
   constexpr std::string_view name = "\x89PAES";
   const std::string_view begin(reinterpret_cast<const char*>(first_bytes.data()),
@@ -72,7 +72,7 @@ void check_envelope_bytes(std::size_t envelope_bytes) {
 
 Header layout(const Shape& shape, std::size_t envelope_bytes) {
   check_envelope_bytes(envelope_bytes);
-  // More recipients than bytes cannot be; the product must not wrap around.
+  // There cannot be more recipients than bytes. The check keeps the product from wrapping around.
   const std::size_t page =
       page_for(envelope_bytes, std::min(shape.spare_recipients, max_envelope_bytes));
   if (page > max_payload_page) {

@@ -7,8 +7,8 @@
 //   16 + E       zero bytes up to the payload, checked
 //   4096*k - 56  the payload (see cobblestone.hpp)
 //
-// k is at most 257 and E at most 2^20. Both only say where things lie, and are not authenticated.
-// There is no I/O here.
+// k is at most 257 and E at most 2^20. Both only say where things lie and are not authenticated.
+// This file does no I/O.
 #pragma once
 
 #include <array>
@@ -27,16 +27,16 @@ inline constexpr std::size_t page_bytes = 4096;
 inline constexpr std::size_t max_envelope_bytes = std::size_t{1} << 20;
 inline constexpr std::uint8_t version = 1;
 
-// What a new container is to be.
+// The choices for a new container.
 struct Shape {
   Suite suite = Suite::cobblestone_256;
-  // Room after the envelope for this many more recipients.
+  // The envelope can grow by this many recipients.
   std::size_t spare_recipients = 8;
 };
-// A stanza of X25519 or ssh-ed25519 fits. One of RSA-4096 takes 6 of these, a hybrid one 13.
+// Enough for a stanza of X25519 or ssh-ed25519. One of RSA-4096 takes 6 of these, a hybrid one 13.
 inline constexpr std::size_t spare_recipient_bytes = 128;
 
-// What the keys of a container's payload are bound to: the file's first context_bytes.
+// The file's first context_bytes, to which the keys of its payload are bound.
 [[nodiscard]] Bytes context(Suite suite) noexcept;
 
 struct Header {
@@ -45,31 +45,31 @@ struct Header {
   std::uint32_t envelope_bytes;  // E
 
   [[nodiscard]] std::uint64_t payload_offset() const noexcept;
-  // How large an envelope may become: everything between the header and the payload.
+  // How large an envelope may become: everything between header and payload.
   [[nodiscard]] std::size_t envelope_room() const noexcept;
 };
 
-// Throws Error(usage) for an envelope above max_envelope_bytes.
+// Throws Error(usage) above max_envelope_bytes.
 void check_envelope_bytes(std::size_t envelope_bytes);
 
-// The header of a new file: the smallest k that leaves the room. Throws as check_envelope_bytes
-// does, and Error(usage) if there cannot be so much room.
+// The header of a new file, with the smallest k that leaves the room. Throws Error(usage) if there
+// cannot be so much room, or if the envelope is above max_envelope_bytes.
 [[nodiscard]] Header layout(const Shape& shape, std::size_t envelope_bytes);
 
 [[nodiscard]] std::array<std::uint8_t, header_bytes> encode(const Header& header) noexcept;
 
-// Whether it begins as a container does.
+// Whether a file begins like a container.
 [[nodiscard]] bool is_container(Bytes first_bytes) noexcept;
 
-// Throws Error(corrupt) if it is not a paes file, has an unknown version or suite, or an envelope
-// that is above the cap or reaches into the payload. Nothing is allocated before these checks.
+// Throws Error(corrupt) if this is not a paes file, if its version or suite is unknown, or if its
+// envelope is above the cap or reaches into the payload. Nothing is allocated before these checks.
 [[nodiscard]] Header parse(Bytes first_bytes);
 
 // Everything before the payload: header, envelope, zero bytes.
 [[nodiscard]] std::vector<std::uint8_t> encode_preamble(const Header& header, Bytes envelope);
 
-// Throws Error(corrupt) when a byte between envelope and payload is not zero. `preamble` is the
-// payload_offset() bytes at the file's start.
+// Throws Error(corrupt) if a byte between envelope and payload is not zero. `preamble` is the
+// file's first payload_offset() bytes.
 void check_padding(const Header& header, Bytes preamble);
 
 }  // namespace paes::container

@@ -9,7 +9,7 @@ namespace paes::container {
 
 enum class Suite : std::uint8_t { cobblestone_128 = 1, cobblestone_256 = 2 };
 
-// How many bytes the input key has.
+// The length of the input key.
 [[nodiscard]] constexpr std::size_t key_bytes(Suite suite) noexcept {
   return suite == Suite::cobblestone_128 ? 16 : 32;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-GCM and the raw modes on 128-bit registers: AES-NI and PCLMULQDQ, one block a register, eight
-// registers in flight. It is compiled for AVX, whose three-operand forms save the copies that SSE
-// needs.
+// AES-GCM and the raw modes on 128-bit registers: AES-NI and PCLMULQDQ, one block per register,
+// eight registers in flight. Compiled for AVX, whose three-operand forms save SSE's copies.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
 #include "kernel/wiped_stack.hpp"
@@ -14,7 +13,7 @@ struct Vector128 {
   using Register = __m128i;
   static constexpr unsigned blocks = 1;
   static constexpr unsigned flight = 8;  // registers that go through the cipher at once
-  // Sixteen registers leave none for sums that outlive a flight.
+  // With sixteen registers, none is left for sums that outlive a flight.
   static constexpr unsigned group_flights = 1;
   static constexpr bool always_fetches_far = false;  // StreamFetch
 
@@ -29,7 +28,7 @@ struct Vector128 {
   PAES_INLINE static __m128i first_block(Register value) noexcept { return value; }
   PAES_INLINE static Register only_first(__m128i block) noexcept { return block; }
   PAES_INLINE static __m128i join(Register value) noexcept { return value; }
-  // The registers of a flight that hold its last two blocks, both of them after the carry.
+  // The registers of a flight with its last two blocks. If there is a carry, both come after it.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -81,7 +80,7 @@ struct Vector128 {
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm_stream_si128(static_cast<__m128i*>(to), value);
   }
-  // The blocks of `after`, each replaced by the one before it; the first by the last of `before`.
+  // Each block of `after` becomes its predecessor; the first becomes the last of `before`.
   PAES_INLINE static Register following(Register before, Register /*after*/) noexcept {
     return before;
   }
@@ -91,7 +90,7 @@ struct Vector128 {
   PAES_INLINE static void store_part(std::uint8_t* to, Register value, std::size_t bytes) noexcept {
     paes::store_part(to, value, bytes);
   }
-  // One block from each message, one message a lane.
+  // One block from each message, one message per lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     return load(from[0] + at);
   }
@@ -99,7 +98,7 @@ struct Vector128 {
                                   Register value) noexcept {
     store(to[0] + at, value);
   }
-  // Each block shifted by whole bytes; each half of a block by bits. Zeros come in.
+  // Shifts of each block by bytes, and of each half of a block by bits. Zeros come in.
   template <int Bytes>
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm_slli_si128(value, Bytes);
@@ -119,7 +118,7 @@ struct Vector128 {
   PAES_INLINE static Register double_halves(Register value) noexcept {
     return _mm_add_epi64(value, value);
   }
-  // Each half, whose top six bits are zero, times 64.
+  // Times 64, for halves whose top six bits are zero.
   PAES_INLINE static Register times_64(Register value) noexcept { return _mm_slli_epi64(value, 6); }
   PAES_INLINE static Register and2(Register a, Register b) noexcept { return _mm_and_si128(a, b); }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel `armv8`: AES by the instructions of Armv8's cryptographic extension (AESE with AESMC,
-// AESD with AESIMC), GHASH by its carry-less products (PMULL), eight blocks in flight. The modes
-// come from block_modes.hpp. See the Arm Architecture Reference Manual for A-profile, section C7.2.
+// The kernel `armv8`: AES with the instructions of Armv8's cryptographic extension (AESE with
+// AESMC, AESD with AESIMC), GHASH with its carry-less products (PMULL), eight blocks in flight. The
+// modes come from block_modes.hpp. See the Arm Architecture Reference Manual for A-profile, section
+// C7.2.
 #include <arm_neon.h>
 
 #include "kernel/block_modes.hpp"
@@ -17,8 +18,8 @@ using Register = uint8x16_t;
 
 constexpr unsigned flight_blocks = 8;
 
-// H^n with the bits of each byte mirrored, and the same with its halves exchanged, for products
-// with the other half of a block.
+// H^n with the bits of each byte mirrored, and a copy with its halves exchanged, for products with
+// the other half of a block.
 struct Power {
   Register value;
   Register exchanged;
@@ -30,8 +31,8 @@ struct Armv8Keys {
   Power power[flight_blocks];                   // power[i] is H^(i + 1)
   unsigned rounds;
 };
-// AESE adds its key before it substitutes, so that the standard's first AddRoundKey is part of the
-// first round, and the last key is added by itself.
+// AESE adds its key before it substitutes. So the standard's first AddRoundKey is part of the first
+// round, and the last key is added separately.
 template <unsigned Rounds>
 void encrypt_flight(const Register* key, Register (&text)[flight_blocks]) noexcept {
 #pragma GCC unroll 16
@@ -47,7 +48,7 @@ void encrypt_flight(const Register* key, Register (&text)[flight_blocks]) noexce
   }
 }
 
-// FIPS 197, section 5.3.5: the same order of steps with the inverse of each.
+// FIPS 197, section 5.3.5: the steps in the same order, each replaced by its inverse.
 template <unsigned Rounds>
 void decrypt_flight(const Register* key, Register (&text)[flight_blocks]) noexcept {
 #pragma GCC unroll 16
@@ -118,7 +119,7 @@ Register multiply_high(Register a, Register b) noexcept {
   return vreinterpretq_u8_p128(vmull_high_p64(vreinterpretq_p64_u8(a), vreinterpretq_p64_u8(b)));
 }
 
-// low + middle * x^64 + high * x^128, a sum of products that is yet to be reduced.
+// low + middle * x^64 + high * x^128: a sum of products, not yet reduced.
 struct Product {
   Register low = vdupq_n_u8(0);
   Register middle = vdupq_n_u8(0);
@@ -152,8 +153,8 @@ Register reduce(const Product& product) noexcept {
 
 Power make_power(Register value) noexcept { return {value, vextq_u8(value, value, 8)}; }
 
-// (value ^ X[0]) * H^count ^ X[1] * H^(count - 1) ^ ...: one reduction for as many blocks as there
-// are powers.
+// (value ^ X[0]) * H^count ^ X[1] * H^(count - 1) ^ ...: one reduction for as many blocks as
+// powers.
 Register hash_blocks(const Power* power, Register value, const std::uint8_t* in,
                      std::size_t count) noexcept {
   Product sum;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel `bitslice`: AES and GHASH in constant time on any 64-bit processor, the default where
-// there are no AES instructions. Sixteen blocks at once; see cipher/aes_bitslice.hpp.
+// The kernel `bitslice`: AES and GHASH in constant time on any 64-bit processor, sixteen blocks at
+// once (cipher/aes_bitslice.hpp). It is the default where there are no AES instructions.
 #include <cstring>
 
 #include "cipher/aes_bitslice.hpp"

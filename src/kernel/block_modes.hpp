@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All modes of cipher/mode/mode.hpp for a kernel that transforms a fixed number of blocks in
-// memory: what bitsliced, table-driven and computed ciphers have in common. A kernel file supplies
-// a `Core`:
+// All modes of cipher/mode/mode.hpp for kernels that transform a fixed number of blocks in memory:
+// bitsliced, table-driven and computed ones. A kernel file supplies a `Core`:
 //
 //   struct Core {
 //     static constexpr std::size_t block_bytes;  // 16 or 8
@@ -29,7 +28,7 @@ struct BlockModes {
   static constexpr std::size_t lanes = Core::lanes;
   static constexpr std::size_t flight_bytes = lanes * block_size;
 
-  // A flight of blocks, wiped when it is done with: it held plaintext, keystream or both.
+  // A flight of blocks. It holds plaintext or keystream, so it is wiped at the end.
   struct alignas(64) Flight {
     std::uint8_t bytes[flight_bytes] = {};
     Flight() = default;
@@ -44,7 +43,7 @@ struct BlockModes {
     constexpr bool has_tweak = formula.has_tweak();
     constexpr bool has_before = formula.has_before();
     Flight text;
-    // tweaks, or copies of the previous blocks: in place, those are overwritten before their use
+    // tweaks, or copies of the previous blocks, which are overwritten in place before their use
     Flight other;
     Tweak tweak = {};
     ChainBlock before = {};
@@ -89,7 +88,7 @@ struct BlockModes {
     }
   }
 
-  // Each lane follows a message of its own. When one ends, the next takes its place.
+  // Each lane follows one message. When that ends, the next one takes its place.
   template <Operation Which>
   static void run_chains(const KernelKeys& keys, std::span<Chain> chains) noexcept {
     constexpr Formula formula = formula_of(Which);
@@ -139,7 +138,7 @@ struct BlockModes {
         }
         lane[i].at += block_size;
         if (lane[i].at == chain.text.bytes && !fill(lane[i])) {
-          // The last lane moves to the free place, and so does its block, which is not written yet.
+          // The last lane moves to the free place, with its block, which is not written yet.
           --active;
           if (i != active) {
             lane[i] = lane[active];
@@ -152,7 +151,7 @@ struct BlockModes {
     }
   }
 
-  // The whole table, each row's formula made into code.
+  // The whole table of modes, each formula made into code.
   static consteval ModeRuns runs() noexcept { return mode_runs<BlockModes>(); }
 
  private:
@@ -167,12 +166,12 @@ struct BlockModes {
 
   static void add(std::uint8_t* to, const std::uint8_t* a, const std::uint8_t* b,
                   std::size_t bytes) noexcept {
-    for (std::size_t i = 0; i < bytes; i += 8) {  // whole blocks: a multiple of 8
+    for (std::size_t i = 0; i < bytes; i += 8) {  // whole blocks, so a multiple of 8
       store_le(to + i, load_le<std::uint64_t>(a + i) ^ load_le<std::uint64_t>(b + i));
     }
   }
 
-  // The last 32 bits count and wrap, whatever the block's size.
+  // The last 32 bits count and wrap, in blocks of any size.
   static void count(Flight& flight, const CounterBlock& counter, std::uint64_t first,
                     std::size_t bytes) noexcept {
     const std::uint32_t start =
@@ -180,8 +179,8 @@ struct BlockModes {
     for (std::size_t i = 0; i < bytes / block_size; ++i) {
       std::uint8_t* const block = flight.bytes + i * block_size;
       auto index = static_cast<std::uint32_t>(i);
-      // The counter may be secret (see Piece). A compiler may loop over the counter and compare it
-      // with its last value, so it must not see that the counter follows from the index.
+      // The counter may be secret (see Piece). A compiler that saw it follow from the index could
+      // loop over the counter and compare it with its last value.
       asm("" : "+r"(index));
       std::memcpy(block, counter.bytes, block_size - 4);
       store_be32(block + block_size - 4, start + index);

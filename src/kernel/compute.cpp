@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel `compute`: every step of FIPS 197 and SP 800-38D as the standards write it (the
-// studies call it AES-CI). It is there to be read, and to test and measure the others against.
+// studies call it AES-CI), to be read, and to test and measure other kernels against.
 #include <bit>
 #include <cstring>
 

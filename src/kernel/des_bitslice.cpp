@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `bitslice`: 64 blocks at once in the integer registers of any 64-bit processor,
-// in constant time. The default where there are no wider registers.
-// g++ would move and regroup the gates, whose order was chosen for few live values.
+// in constant time. It is the default where there are no wider registers.
+//
+// The pragma stops g++ from moving and regrouping the gates, whose order was chosen to keep few
+// values alive.
 #if !defined(__clang__)
 #pragma GCC optimize("no-tree-ter", "no-tree-reassoc")
 #endif

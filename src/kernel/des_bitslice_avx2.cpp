@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `bitslice_avx2`: 256 blocks at once, in constant time.
-// g++ would move and regroup the gates, whose order was chosen for few live values.
+//
+// The pragma stops g++ from moving and regrouping the gates, whose order was chosen to keep few
+// values alive.
 #if !defined(__clang__)
 #pragma GCC optimize("no-tree-ter", "no-tree-reassoc")
 #endif

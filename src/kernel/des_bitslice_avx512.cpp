@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 3DES kernel `bitslice_avx512`: 512 blocks at once, in constant time, with the S-boxes as
 // circuits of VPTERNLOG, which computes any function of three inputs.
-// g++ would move and regroup the gates, whose order was chosen for few live values.
+//
+// The pragma stops g++ from moving and regrouping the gates, whose order was chosen to keep few
+// values alive.
 #if !defined(__clang__)
 #pragma GCC optimize("no-tree-ter", "no-tree-reassoc")
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bitsliced 3DES rows have in common: cipher/des_bitslice.hpp at the width of a `Word`, as
-// the core that block_modes.hpp asks for.
+// What the bitsliced 3DES kernels share: cipher/des_bitslice.hpp at the width of a `Word`, as a
+// core for block_modes.hpp.
 #pragma once
 
 #include "cipher/des_bitslice.hpp"

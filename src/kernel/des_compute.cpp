@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 3DES kernel `compute`: every step of SP 800-67 as the standard writes it. It is there to be
-// read, and to test and measure the others against.
+// The 3DES kernel `compute`: every step of SP 800-67 as the standard writes it, to be read, and to
+// test and measure other kernels against.
 #include "cipher/des_compute.hpp"
 
 #include "kernel/block_modes.hpp"

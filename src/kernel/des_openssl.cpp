@@ -21,8 +21,7 @@ EvpContexts& contexts_of(const KernelKeys& keys) noexcept {
   return reinterpret_cast<const OpensslKeys*>(keys.bytes)->contexts;
 }
 
-// libcrypto has no counter mode for DES-EDE3, so counters go through ECB. There is no GCM or XTS
-// with it.
+// libcrypto has no counter mode for DES-EDE3, so counters go through ECB. It has no GCM or XTS.
 bool offers_all_modes() noexcept { return offers(cipher_name, {"ECB", "CBC", "CFB", "OFB"}); }
 
 const char* unavailable() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 3DES kernel `tables`: S-boxes and P in one look-up. This is the fast form for processors
+// The 3DES kernel `tables`: one look-up does an S-box and P. This is the fast form for processors
 // without wide registers; the studies compare others with it.
 #include "cipher/des_tables.hpp"
 

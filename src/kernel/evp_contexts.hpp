@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcrypto's contexts, for the kernels that call it. Each is bound to a key and a purpose, and
-// kept for the next message, which only sets an IV. That is how a careful user of EVP works, and
-// libcrypto is the peer in every measurement. A run cannot fail, so one context for each purpose is
-// made with the key, where std::bad_alloc can still be thrown. More of them, for threads that run
-// side by side, are made when first needed; where there is no memory for that, a thread waits until
-// another has finished its run.
+// libcrypto's contexts, for the kernels that call it. Each is bound to a key and a purpose and kept
+// for later messages, which only set an IV. A careful user of EVP does the same, and libcrypto is
+// the rival in every measurement.
+//
+// A run cannot fail. So one context for each purpose is made with the key, where std::bad_alloc can
+// still be thrown. Threads that run side by side need more, which are made when first needed;
+// without memory for that, a thread waits until another has finished its run.
 #pragma once
 
 #include <openssl/crypto.h>
@@ -28,7 +29,7 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// What contexts are for.
+// The purpose of a context.
 enum class EvpPurpose : unsigned {
   seal,
   open,
@@ -44,7 +45,7 @@ enum class EvpPurpose : unsigned {
   xts_decrypt,
 };
 
-// Each purpose's mode as libcrypto spells it, and its direction.
+// Each purpose's mode, as libcrypto spells it, and direction.
 inline constexpr struct {
   const char* mode;
   bool encrypt;
@@ -75,7 +76,7 @@ static_assert(evp_purpose_count == static_cast<unsigned>(EvpPurpose::xts_decrypt
   });
 }
 
-// Asks libcrypto, and remembers a yes. After a no it asks again: memory may have been short.
+// Asks libcrypto and remembers a yes. After a no it asks again: memory may have been short.
 template <bool (*ask)() noexcept>
 [[nodiscard]] bool is_once_true() noexcept {
   static std::atomic<bool> is_known{false};
@@ -85,22 +86,22 @@ template <bool (*ask)() noexcept>
   return is_known.load(std::memory_order_relaxed);
 }
 
-// Ends the program if a call failed that cannot fail: giving an IV and data to a context that has a
-// key needs no memory. To go on would hand out wrong bytes.
+// Ends the program if a call failed that cannot fail: a context that has a key needs no memory for
+// an IV and data. To go on would output wrong bytes.
 inline void require(bool done) noexcept {
   if (!done) {
     std::abort();
   }
 }
 
-// Contexts with a key, waiting for a message. Each thread looks first where it left its last one,
-// on cache lines of its own. If there are more threads than lines, a context that finds no room is
-// freed.
+// Contexts that have a key and wait for a message. Each thread first looks where it left its last
+// one, on a cache line of its own. If there are more threads than lines, a context that finds no
+// room is freed.
 class EvpContexts {
  public:
-  // `cipher` is the beginning of libcrypto's names ("AES-128", "DES-EDE3") and outlives this. `key`
-  // is the whole key; for XTS that is two keys of the cipher. Makes a first context for each of the
-  // purposes; callers may take no other. Throws std::bad_alloc.
+  // `cipher` is the beginning of libcrypto's names ("AES-128", "DES-EDE3") and must outlive this.
+  // `key` is the whole key: for XTS, two keys of the cipher. Makes a first context for each of the
+  // purposes; callers may take no others. Throws std::bad_alloc.
   EvpContexts(const char* cipher, Bytes key, std::initializer_list<EvpPurpose> purposes)
       : EvpContexts(cipher, key) {
     for (const EvpPurpose purpose : purposes) {
@@ -121,7 +122,7 @@ class EvpContexts {
   EvpContexts(const EvpContexts&) = delete;
   EvpContexts& operator=(const EvpContexts&) = delete;
 
-  // A waiting context, or a new one; where there is no memory, the next that is given back.
+  // Returns a waiting context or a new one; without memory, waits until one is given back.
   [[nodiscard]] EVP_CIPHER_CTX* take(EvpPurpose purpose) noexcept {
     EVP_CIPHER_CTX* context = nullptr;
     while ((context = find(purpose)) == nullptr && (context = make(purpose)) == nullptr) {
@@ -171,14 +172,14 @@ class EvpContexts {
   [[nodiscard]] EVP_CIPHER_CTX* make(EvpPurpose purpose) const noexcept {
     const auto& [mode, encrypt] = evp_purposes[static_cast<unsigned>(purpose)];
     EVP_CIPHER* const cipher = fetch_evp_cipher(cipher_, mode);
-    // The context and what it leads to hold the key, libcrypto's table of ciphers does not.
+    // The context and what it points to hold the key; libcrypto's table of ciphers does not.
     const SecretAllocations secret;
     EVP_CIPHER_CTX* const context = EVP_CIPHER_CTX_new();
     const bool ready =
         cipher != nullptr && context != nullptr &&
         EVP_CipherInit_ex2(context, cipher, key_, nullptr, encrypt ? 1 : 0, nullptr) == 1 &&
         EVP_CIPHER_CTX_set_padding(context, 0) == 1;
-    EVP_CIPHER_free(cipher);  // the context keeps a reference
+    EVP_CIPHER_free(cipher);  // the context keeps its own reference
     if (!ready) {
       EVP_CIPHER_CTX_free(context);
       return nullptr;
@@ -200,7 +201,7 @@ class EvpContexts {
   std::uint8_t key_[64];
 };
 
-// Holds a context for the time of one run.
+// Borrows a context for one run.
 class EvpLease {
  public:
   EvpLease(EvpContexts& contexts, EvpPurpose purpose) noexcept
@@ -209,16 +210,16 @@ class EvpLease {
   EvpLease(const EvpLease&) = delete;
   EvpLease& operator=(const EvpLease&) = delete;
 
-  // A message begins, with an IV of the length that the context has.
+  // Starts a message. The IV has the context's length.
   void start(const std::uint8_t* iv) const noexcept {
     require(EVP_CipherInit_ex2(context_, nullptr, nullptr, iv, -1, nullptr) == 1);
   }
 
   void update(const Text& text) const noexcept { update(text.out, text.in, text.bytes); }
 
-  // `out` null: `in` is AAD.
+  // If `out` is null, `in` is AAD.
   void update(std::uint8_t* out, const std::uint8_t* in, std::size_t bytes) const noexcept {
-    // EVP takes lengths as int: a multiple of the block well within.
+    // EVP takes lengths as int. This is a multiple of the block and fits easily.
     constexpr std::size_t step_bytes = std::size_t{1} << 30;
     for (std::size_t at = 0; at < bytes; at += step_bytes) {
       const std::size_t step = bytes - at < step_bytes ? bytes - at : step_bytes;

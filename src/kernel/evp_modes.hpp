@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The raw modes of cipher/mode/mode.hpp by libcrypto's own functions, for the kernels that call it.
-// libcrypto has no counter mode for 3DES, so those counters go through its ECB.
+// The raw modes of cipher/mode/mode.hpp, computed by libcrypto's own functions. libcrypto has no
+// counter mode for 3DES, so those counters go through its ECB.
 #pragma once
 
 #include <cstring>
@@ -23,7 +23,7 @@ struct EvpModes {
     EvpLease(contexts_of(keys), purpose).update(piece.text);
   }
 
-  // Decryption in CBC and CFB: the block before the piece serves as its IV.
+  // Decryption in CBC and CFB: the block before the piece is its IV.
   template <EvpPurpose purpose>
   static void after_block(const KernelKeys& keys, const Piece& piece) noexcept {
     const EvpLease lease(contexts_of(keys), purpose);
@@ -31,7 +31,7 @@ struct EvpModes {
     lease.update(piece.text);
   }
 
-  // Chained directions, one message after the other: EVP knows no other way.
+  // Chained directions run one message after the other: EVP has no other way.
   template <EvpPurpose purpose>
   static void chains(const KernelKeys& keys, std::span<Chain> messages) noexcept {
     const EvpLease lease(contexts_of(keys), purpose);
@@ -41,7 +41,7 @@ struct EvpModes {
         continue;
       }
       const std::size_t last = text.bytes - BlockBytes;
-      // OFB hands on the cipher's output, which is in ^ out; in place, `in` is gone by then.
+      // OFB hands on the cipher's output, which is in ^ out. In place, `in` is gone by then.
       Block left = {};
       if constexpr (purpose == EvpPurpose::ofb) {
         std::memcpy(left.bytes, text.in + last, BlockBytes);
@@ -75,7 +75,7 @@ struct EvpModes {
           .with(Operation::ofb, chains<EvpPurpose::ofb>);
 
  private:
-  // libcrypto counts in all 128 bits: a piece is split where the last 32 wrap.
+  // libcrypto counts in all 128 bits, so a piece is split where the last 32 wrap.
   static void ctr_by_evp(const KernelKeys& keys, const CounterBlock& first,
                          const Text& text) noexcept {
     const EvpLease lease(contexts_of(keys), EvpPurpose::ctr);

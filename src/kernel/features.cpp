@@ -40,7 +40,7 @@ struct Cpuid {
   unsigned ecx = 0;
   unsigned edx = 0;
   Cpuid(unsigned leaf, unsigned subleaf) noexcept {
-    // A leaf above the processor's highest changes none of the four zeros: no feature.
+    // Above the processor's highest leaf, the four values stay zero: no feature.
     (void)__get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx);
   }
 };
@@ -55,7 +55,7 @@ std::uint64_t enabled_state() noexcept {
 CpuFeatures read_features() noexcept {
   const Cpuid basic(1, 0);
   const Cpuid extended(7, 0);
-  // Without OSXSAVE, XGETBV itself is an illegal instruction.
+  // Without OSXSAVE, XGETBV is an illegal instruction.
   return features_of({basic.ecx, extended.ebx, extended.ecx,
                       bit(basic.ecx, 27) ? enabled_state() : std::uint64_t{0}});
 }
@@ -141,7 +141,7 @@ CpuFeatures features_of(const HwcapWord& word) noexcept {
   if (!bit(word.bits, asimd)) {
     return found;
   }
-  // The compilers' "crypto" includes the hash instructions.
+  // To compilers, "crypto" includes the hash instructions.
   if (bit(word.bits, aes) && bit(word.bits, sha1) && bit(word.bits, sha2)) {
     found = found | Feature::armv8_aes;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor can do and the operating system lets it do. Having 512-bit registers and being
-// better off with them are two questions.
+// What the processor can do, and what the operating system lets it do. Whether it has 512-bit
+// registers and whether they pay are two questions.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ constexpr CpuFeatures operator|(Feature a, Feature b) noexcept {
   return CpuFeatures(a) | CpuFeatures(b);
 }
 
-// What an x86 processor says of itself: CPUID's leaves 1 and 7, and the register states in XCR0
-// that the operating system saves (Intel SDM volume 1, section 13.3); 0 where it saves none.
+// What an x86 processor says about itself: CPUID's leaves 1 and 7, and the register states in XCR0
+// that the operating system saves, or 0 if it saves none (Intel SDM volume 1, section 13.3).
 struct CpuidWords {
   std::uint32_t basic_ecx = 0;
   std::uint32_t extended_ebx = 0;
@@ -50,11 +50,12 @@ struct CpuidWords {
   std::uint64_t saved_states = 0;
 };
 
-// A feature counts only where the registers it works on are saved and the narrower instructions
-// that its kernels are compiled with are there too, whatever else a hypervisor has masked.
+// A feature counts only if the system saves the registers that it works on, and if the narrower
+// instructions are there that its kernels are compiled with. A hypervisor may have masked any of
+// them.
 [[nodiscard]] CpuFeatures features_of(const CpuidWords& words) noexcept;
 
-// What the system says of an Armv8 processor: AT_HWCAP of the auxiliary vector (Linux,
+// What the system says about an Armv8 processor: AT_HWCAP of the auxiliary vector (Linux,
 // Documentation/arch/arm64/elf_hwcaps.rst).
 struct HwcapWord {
   std::uint64_t bits = 0;
@@ -64,7 +65,7 @@ struct HwcapWord {
 // Read once, from CPUID and XCR0 or from the auxiliary vector.
 [[nodiscard]] const CpuFeatures& machine_features() noexcept;
 
-// False on processors that are slower with 512-bit instructions, because their clock drops.
+// False on processors whose clock drops under 512-bit instructions, so that these are slower.
 [[nodiscard]] bool machine_prefers_512_bit() noexcept;
 
 // How a kernel that stores past the caches prefetches its input: `near`, some lines ahead and past
@@ -73,11 +74,11 @@ enum class StreamFetch : std::uint8_t { as_machine_prefers, near, far };
 
 // Chosen by the vendor's name in CPUID's leaf 0, because it depends on the design of the first
 // cache. In Intel's, lines that bypass the second cache occupy fill buffers that stores past the
-// caches go through, too: on a Sapphire Rapids `near` was slower than no prefetch at all, and `far`
-// 1.3 to 1.8 times as fast as `near` on one thread. On AMD's Zen 3 `near` gained 8 to 11 %; `far`
-// was never measured there (docs/log/kernels.md, Past the caches), nor anything on Intel's other
-// designs. So processors of other vendors keep `near`, except under vaes512, which always takes
-// `far`.
+// caches need, too: on a Sapphire Rapids `near` was slower than no prefetch at all, and `far` was
+// 1.3 to 1.8 times as fast as `near` on one thread. On AMD's Zen 3 `near` gained 8 to 11 %. `far`
+// was never measured there (docs/log/kernels.md, Past the caches), nor was anything on Intel's
+// other designs. So processors of other vendors keep `near`, except under vaes512, which always
+// takes `far`.
 [[nodiscard]] StreamFetch stream_fetch_of(std::string_view vendor) noexcept;
 
 [[nodiscard]] StreamFetch machine_stream_fetch() noexcept;
@@ -87,13 +88,13 @@ struct NamedFeature {
   const char* name;
 };
 
-// Every feature that processors of this kind can have, for reports.
+// Every feature that this kind of processor can have, for reports.
 [[nodiscard]] std::span<const NamedFeature> named_features() noexcept;
 
-// "vaes, avx512": the names of what `needed` asks for and this machine lacks.
+// "vaes, avx512": the features in `needed` that this machine lacks.
 [[nodiscard]] std::string missing_features(CpuFeatures needed);
 
-// The processor's name as CPUID gives it, for reports; elsewhere "unknown".
+// The processor's name from CPUID, or "unknown", for reports.
 [[nodiscard]] std::string machine_name();
 
 }  // namespace paes

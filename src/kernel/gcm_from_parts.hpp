@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of GCM (SP 800-38D, section 7) that every kernel can derive from two, counter mode
-// and GHASH: a kernel file instantiates this with its own two functions and replaces whatever it
-// does better. Everything is inline in an unnamed namespace on purpose: code compiled with one
-// file's instruction set must never be merged with another's by the linker.
+// and GHASH. A kernel file instantiates this with its own two functions and replaces whatever it
+// does better. Everything is inline in an unnamed namespace, so that the linker never merges code
+// compiled for one instruction set with another's.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// GHASH for kernels that have none of their own. The layout of their keys has a member `h` for H.
+// GHASH for kernels that have none of their own. Their keys have a member `h` for H.
 template <class Keys>
 void portable_ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
                     HashValue& hash) noexcept {
@@ -24,7 +24,7 @@ void portable_ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t 
 
 template <PieceFunction Gctr, HashFunction Ghash>
 struct GcmFromParts {
-  // Text is encrypted and hashed in strips that stay in the first-level cache.
+  // Text is encrypted and hashed in strips that fit in the first-level cache.
   static constexpr std::size_t strip_bytes = 8192;
 
   static void encrypt(const KernelKeys& keys, const GcmPiece& piece, HashValue& hash) noexcept {
@@ -111,14 +111,14 @@ struct GcmFromParts {
                        .counter = &counter,
                        .is_counter_public = message.is_counter_public});
       std::memcpy(text.out + whole, result.bytes, rest);
-      // The hash covers the ciphertext padded with zeros: keystream beyond the end stays out of it.
+      // The hash covers the ciphertext padded with zeros, without the keystream beyond its end.
       std::memcpy(hashed.bytes, Encrypt ? result.bytes : last.bytes, rest);
       Ghash(keys, hashed.bytes, block_bytes, hash);
     }
     make_tag(keys, message, hash, tag);
   }
 
-  // The length block is hashed and E(J0) added (SP 800-38D, section 7.1, steps 5 and 6).
+  // Hashes the length block and adds E(J0) (SP 800-38D, section 7.1, steps 5 and 6).
   static void make_tag(const KernelKeys& keys, const WholeMessage& message, HashValue& hash,
                        Tag& tag) noexcept {
     const Block lengths = gcm::length_block(message.aad.size(), message.text.bytes);

@@ -7,7 +7,7 @@
 // - A flight of eight registers goes through the cipher at once, enough to hide the latency of the
 //   AES round. The hash of the previous flight (encryption) or of the same flight (decryption) runs
 //   between the rounds.
-// - The hash is deferred. Each lane of a register is a Horner chain of its own with step H^lanes.
+// - The hash is deferred. Each lane of a register is its own Horner chain with step H^lanes.
 //   Products are added unreduced over a group of flights (Karatsuba, three multiplications a
 //   register), one reduction serves a group, and the lanes are joined only at the end of the piece.
 // - Counters of one flight differ only in the last byte, so after the first AES round they differ
@@ -29,8 +29,7 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// fn(0), fn(1), ... as straight-line code: the compilers' own unrolling gives up on bodies this
-// large.
+// fn(0), fn(1), ... as straight-line code: compilers do not unroll bodies this large themselves.
 template <unsigned Count, typename Fn>
 PAES_INLINE void unrolled(Fn&& fn) noexcept {
   if constexpr (Count != 0) {
@@ -57,7 +56,7 @@ struct StitchedGcm {
     (new (kernel_keys.bytes) Keys{})->prepare(round_keys);
   }
 
-  // Where the counters of a text begin. This is small enough for registers.
+  // Where the counters of a text begin, small enough for registers.
   struct FirstCounter {
     const CounterBlock* block = nullptr;  // all but the count
     std::uint32_t count = 0;
@@ -78,7 +77,7 @@ struct StitchedGcm {
     PAES_INLINE static Register shared(const Keys& keys, const Counters& counters,
                                        std::uint32_t count) noexcept {
       const Register block = Counters::blocks(counters.reversed, count & ~std::uint32_t{0xff});
-      // Lanes 1.. of `block` already count on; only lane 0 has a last byte of zero.
+      // Lanes 1.. of `block` already count on, so only lane 0 has a last byte of zero.
       const Register state = Vector::xor2(Vector::broadcast(Vector::first_block(block)),
                                           Vector::load(&keys.round_key[0]));
       return Vector::aes_round(state, Vector::load(&keys.round_key[1]));
@@ -86,12 +85,12 @@ struct StitchedGcm {
   };
 
   // Hashes a flight of ciphertext step by step, while something else runs. It takes two registers
-  // at a time: sorting their halves costs as much as swapping them, but then one XOR makes
+  // at a time: sorting their halves costs as much as swapping them, but afterwards one XOR makes
   // Karatsuba's middle factors of both, and products are added three at a time.
   struct FlightHash {
     const Keys& keys;
     const std::uint8_t* text;
-    unsigned place;  // of the flight's first register in its group
+    unsigned place;  // of the flight's first register, in its group
     Product<Vector> sum;
     Register low;   // the low halves of the pair's values
     Register high;  // the high halves
@@ -124,8 +123,8 @@ struct StitchedGcm {
     }
   };
 
-  // Encrypts one flight of counters and XORs the text; between the rounds, `between(i)` is called
-  // once for each i below `flight`.
+  // Encrypts one flight of counters and XORs the text. Between the rounds, calls `between(i)` once
+  // for each i below `flight`.
   template <unsigned Rounds, bool SharedRound, typename Between>
   PAES_INLINE static void crypt_flight(const Keys& keys, const Counters& counters,
                                        const FirstRound& first, const std::uint8_t* in,
@@ -158,7 +157,7 @@ struct StitchedGcm {
     });
     const Register key = Vector::load(&keys.round_key[Rounds]);
     for (unsigned i = 0; i < flight; ++i) {
-      // The last round's key, with the text added, also adds the text.
+      // XORed to the last round's key, so that the last round adds the text, too.
       const Register mask = Vector::xor2(key, Vector::load(in + i * vector_bytes));
       Vector::store(out + i * vector_bytes, Vector::aes_last_round(state[i], mask));
     }
@@ -166,8 +165,8 @@ struct StitchedGcm {
 
   enum class Direction { encrypt, decrypt, verify, keystream };
 
-  // A run over a text: what goes from flight to flight, and the steps. All of them are inlined into
-  // run_text, where the members become registers; so none has its address taken.
+  // A run over a text: its state between flights, and its steps. All steps are inlined into
+  // run_text, where the members become registers; so nothing may take a member's address.
   template <unsigned Rounds, Direction Which, bool SharedRound>
   struct TextRun {  // NOLINT(clang-analyzer-optin.performance.Padding): nothing of it is in memory
     const Keys& keys;
@@ -175,10 +174,10 @@ struct StitchedGcm {
     const std::uint8_t* in;
     std::uint8_t* out;
     std::size_t left;
-    Register chain;  // the hash so far, one chain a lane
+    Register chain;  // the hash so far, one chain per lane
     FirstRound first{Vector::zero(), Vector::zero()};
     Product<Vector> sum{Vector::zero(), Vector::zero(), Vector::zero()};  // of the group so far
-    unsigned place = 0;  // of the next flight's first register in its group
+    unsigned place = 0;  // of the next flight's first register, in its group
 
     static constexpr auto nothing = [](unsigned) {};
 
@@ -213,14 +212,14 @@ struct StitchedGcm {
       }
     }
 
-    // If one group is incomplete, it is the first.
+    // If a group is incomplete, it is the first.
     PAES_INLINE void start_groups(std::size_t flights) noexcept {
       const std::size_t incomplete = flights % Vector::group_flights;
       place =
           incomplete == 0 ? 0 : static_cast<unsigned>(Vector::group_flights - incomplete) * flight;
     }
 
-    // Hashes a flight and meanwhile encrypts the next one or decrypts the same one. If Which is
+    // Hashes a flight, and meanwhile encrypts the next one or decrypts this one. If Which is
     // verify, it only hashes.
     PAES_INLINE void hash_flight(const std::uint8_t* hashed) noexcept {
       FlightHash flight_hash{keys, hashed, place, sum, Vector::zero(), Vector::zero()};
@@ -253,7 +252,7 @@ struct StitchedGcm {
       crypt_rest();
     }
 
-    // The hash follows one flight behind; the last flight is hashed at the end.
+    // The hash stays one flight behind; the last flight is hashed at the end.
     PAES_INLINE __m128i encrypt(const Block* length) noexcept {
       std::size_t behind = 0;
       if (left >= flight_bytes) {
@@ -271,7 +270,7 @@ struct StitchedGcm {
     }
 
     // Decryption in place overwrites what the hash reads. So each flight is hashed while it is
-    // decrypted, and the end before it is decrypted.
+    // decrypted, and the rest before it is decrypted.
     PAES_INLINE __m128i decrypt(const Block* length) noexcept {
       start_groups(left / flight_bytes - (left >= flight_bytes));  // one is kept for the end
       while (left >= 2 * flight_bytes) {
@@ -290,7 +289,7 @@ struct StitchedGcm {
     }
   };
 
-  // Text and, unless Which is keystream, its hash; `length` is hashed last if given.
+  // Transforms a text and, unless Which is keystream, hashes it; then `length`, if given.
   template <unsigned Rounds, Direction Which, bool SharedRound>
   PAES_NOINLINE static __m128i run_text(const Keys& keys, FirstCounter first, __m128i hash,
                                         const Text& text, const Block* length) noexcept {
@@ -347,8 +346,7 @@ struct StitchedGcm {
     }
   }
 
-  // The compiler does so itself, except after a function that takes a wide register, as hash_end
-  // does.
+  // Compilers do this, except after a function that takes a wide register, such as hash_end.
   PAES_INLINE static void leave_registers_clean() noexcept {
 #ifdef __AVX__
     if constexpr (lanes > 1) {

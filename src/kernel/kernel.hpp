@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel is: one row of functions for one cipher on one instruction set. Rows know keys and
-// pieces; they know nothing of threads, files or partial messages.
+// A kernel is one row of functions: one cipher on one instruction set. Rows know keys and pieces;
+// they know nothing of threads, files or partial messages.
 //
-// A run is noexcept and cannot fail. Every run has the same rules of memory: `in` and `out` are the
-// same buffer or do not overlap, nothing is read or written beyond the given bytes, and neither
+// A run is noexcept and cannot fail. Every run follows the same rules of memory: `in` and `out` are
+// the same buffer or do not overlap, nothing is read or written beyond the given bytes, and neither
 // needs to be aligned.
 //
-// The other headers of this folder put their code into unnamed namespaces, because each kernel file
+// The other headers of this folder put their code into unnamed namespaces: each kernel file
 // compiles them for its own instruction set, and the linker must never merge the results.
 #pragma once
 
@@ -22,13 +22,12 @@
 
 namespace paes {
 
-// Whatever a kernel wants to know of a key (round keys, powers of H, tables), in a layout that only
-// this kernel knows. `message` binds it to its kernel once, so that no other kernel gets it by
-// mistake.
+// Whatever a kernel keeps of a key (round keys, powers of H, tables), in a layout that only this
+// kernel knows. `message` binds it to its kernel once, so that no other kernel gets it by mistake.
 struct alignas(64) KernelKeys {
   std::uint8_t bytes[12288];
 
-  // The same memory in the layout of the kernel that asks.
+  // Views the memory in the layout of the kernel that asks.
   template <class Layout>
   [[nodiscard, gnu::always_inline]] Layout& as() noexcept {
     static_assert(sizeof(Layout) <= sizeof bytes && alignof(Layout) <= 64);
@@ -48,21 +47,20 @@ struct Text {
   std::size_t bytes;
 };
 
-// A contiguous part of a message in a parallel mode: whole blocks of text, and whatever else the
-// mode's formula needs for the first of them. What the formula does not name stays null.
+// A contiguous part of a message in a parallel mode: whole blocks of text, and what else the mode's
+// formula needs for the first of them. What the formula does not name is null.
 struct Piece {
   Text text;
   const CounterBlock* counter = nullptr;  // the last 32 bits count on and wrap
   const Tweak* tweak = nullptr;
-  // A copy outside the text, because in place the piece before this one overwrites that block.
+  // A copy outside the text: in place, the previous piece overwrites that block.
   const ChainBlock* before = nullptr;
-  // A branch or an address may depend on the counter only if this is true. For IVs of other lengths
-  // than 96 bits, J0 is a hash under H, and its low bits, watched over many messages, would give H
-  // away.
+  // A branch or an address may depend on the counter only if this is true. If the IV does not have
+  // 96 bits, J0 is a hash under H, and its low bits, watched over many messages, would give H away.
   bool is_counter_public = false;
-  // The output is larger than the caches and is not read soon, so a kernel may store past them.
+  // The output is larger than the caches and not read soon, so a kernel may store past them.
   bool bypasses_caches = false;
-  // How a kernel then prefetches. Only tests set this, because the output is the same.
+  // How a kernel that stores past the caches prefetches. Only tests set this.
   StreamFetch fetch = StreamFetch::as_machine_prefers;
 };
 using PieceFunction = void (*)(const KernelKeys&, const Piece&) noexcept;
@@ -76,14 +74,13 @@ struct Chain {
 using ChainFunction = void (*)(const KernelKeys&, std::span<Chain>) noexcept;
 
 // A part of a message of AES-GCM: whole blocks, in counter mode (SP 800-38D, section 6.5).
-// `counter` is that of the first block; for it and for is_counter_public, the rules of Piece hold.
+// `counter` is that of the first block; the rules of Piece hold for it and for is_counter_public.
 struct GcmPiece {
   Text text;
   const CounterBlock* counter;
   bool is_counter_public = false;
 };
-// `hash` is GHASH of the message up to the piece's beginning; the function updates it to the
-// piece's end.
+// `hash` is GHASH of the message up to the piece; the function continues it to the piece's end.
 using GcmPieceFunction = void (*)(const KernelKeys&, const GcmPiece&, HashValue& hash) noexcept;
 // Hashes whole blocks.
 using HashFunction = void (*)(const KernelKeys&, const std::uint8_t* in, std::size_t bytes,
@@ -92,32 +89,31 @@ using HashFunction = void (*)(const KernelKeys&, const std::uint8_t* in, std::si
 // A whole message of AES-GCM, of any length.
 struct WholeMessage {
   Text text;  // `out` is null where nothing is to be written
-  // The IV, and J0, which the caller computes from it (section 7.1). Kernels over libraries take
-  // the IV, all others J0.
+  // The IV, for kernels over libraries, and for others J0, computed from it (section 7.1).
   Bytes iv;
   const CounterBlock* pre_counter;
   bool is_counter_public = false;
-  // The additional data, and GHASH of it.
+  // The additional data, and its GHASH.
   Bytes aad;
   const HashValue* aad_hash;
-  // The tag that the message came with, for kernels over libraries that compare tags and never tell
-  // them. Those answer with this tag if it matches, else with another.
+  // The tag that came with the message, for kernels over libraries that compare tags but never tell
+  // the right one. They answer with this tag if it matches, else with another.
   Bytes claimed_tag = {};
 };
 using WholeMessageFunction = void (*)(const KernelKeys&, const WholeMessage&, Tag& tag) noexcept;
 
-// A whole data unit of XTS, of any length from one block on.
+// A whole data unit of XTS: one block or more.
 struct DataUnit {
   Text text;
   const UnitNumber* number;
 };
 using DataUnitFunction = void (*)(const KernelKeys&, const DataUnit&) noexcept;
 
-// A row's raw modes, both tables in the order of Operation; null where the kernel lacks a mode.
-// Filled by name, ModeRuns{}.with(Operation::ctr, run), or as a whole by mode_runs.hpp.
+// A row's raw modes, in two tables in the order of Operation; null where the kernel lacks a mode.
+// Filled by name (ModeRuns{}.with(Operation::ctr, run)) or all at once by mode_runs.hpp.
 struct ModeRuns {
-  PieceFunction piece[operation_count] = {};  // of formulas that are not chained
-  ChainFunction chain[operation_count] = {};  // of those that are
+  PieceFunction piece[operation_count] = {};  // of parallel formulas
+  ChainFunction chain[operation_count] = {};  // of chained formulas
 
   [[nodiscard]] constexpr ModeRuns with(Operation which, PieceFunction run) const {
     ModeRuns more = *this;
@@ -130,25 +126,24 @@ struct ModeRuns {
     return more;
   }
 
-  // Tables are constants, so that a function of the wrong kind does not compile.
+  // Tables are constants, so a function of the wrong kind does not compile.
   static constexpr unsigned place(Operation which, bool is_chained) {
     return formula_of(which).is_chained() == is_chained ? static_cast<unsigned>(which)
                                                         : throw which;
   }
 };
 
-// A row's functions for AES-GCM, besides counter mode, which is Operation::ctr; null where the
-// kernel lacks one.
+// A row's functions for AES-GCM; null where the kernel lacks one. Counter mode is Operation::ctr.
 struct GcmRuns {
   HashFunction hash = nullptr;         // section 6.4
   GcmPieceFunction encrypt = nullptr;  // and hashes what it wrote
   GcmPieceFunction decrypt = nullptr;  // and hashes what it read
   WholeMessageFunction seal = nullptr;
-  WholeMessageFunction open = nullptr;  // computes the tag and decrypts; comparing is the caller's
-  WholeMessageFunction verify = nullptr;  // computes the tag alone
+  WholeMessageFunction open = nullptr;    // computes the tag and decrypts; the caller compares
+  WholeMessageFunction verify = nullptr;  // only computes the tag
 };
 
-// XTS of a row over a library that encrypts the units' numbers itself.
+// XTS of a row over a library that itself encrypts the units' numbers.
 struct DataUnitRuns {
   void (*prepare)(Bytes both_keys, KernelKeys& keys) = nullptr;  // otherwise as Kernel::prepare
   DataUnitFunction encrypt = nullptr;
@@ -174,17 +169,17 @@ struct Kernel {
   const char* warning = nullptr;  // printed whenever it is used
   CpuFeatures needs = {};
   bool wants_512_bit = false;  // chosen automatically only where 512-bit registers pay
-  unsigned lanes;              // blocks in flight; tests derive their sizes from it
-  // Gives a reason other than missing features why the kernel cannot run here, or null.
+  unsigned lanes;              // blocks in flight; tests choose their sizes by it
+  // Returns why the kernel cannot run here although no feature is missing, or null.
   const char* (*unavailable)() = nullptr;
-  // Fills `keys` from a key of a length that the cipher has. Throws only where a kernel owns
-  // resources (`release` is then not null). AES rows take prepare_aes.
+  // Fills `keys` from a key whose length the cipher has. Throws only if the kernel owns resources
+  // (`release` is then not null). AES rows take prepare_aes.
   void (*prepare)(Bytes key, KernelKeys& keys);
-  // Null where keys are nothing but memory, which its owner wipes.
+  // Null if keys are nothing but memory, which its owner wipes.
   void (*release)(KernelKeys& keys) noexcept = nullptr;
   ModeRuns modes;
   GcmRuns gcm = {};         // AES only
-  DataUnitRuns units = {};  // null: the row takes pieces of XTS, as of any other mode
+  DataUnitRuns units = {};  // null: the row takes pieces of XTS like those of any other mode
 
   [[nodiscard]] PieceFunction run(Operation which) const noexcept {
     return modes.piece[static_cast<unsigned>(which)];

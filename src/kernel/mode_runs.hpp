@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a kernel's table of modes from a template that turns each row of cipher/mode/mode.hpp into
-// code. `Modes` supplies `block_size`, run<Operation> for rows that are not chained and
-// run_chains<Operation> for those that are.
+// code. `Modes` supplies `block_size`, run<Operation> for parallel rows and run_chains<Operation>
+// for chained ones.
 #pragma once
 
 #include <utility>

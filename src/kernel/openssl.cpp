@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel `openssl`: libcrypto's own modes of AES as a row of paes, to compare other kernels
-// with. evp_modes.hpp has the other raw modes; XTS and GCM are here. A whole message is one chain
-// of EVP calls, as a careful user of libcrypto would write it: contexts get their key once, and a
+// with. Here are XTS and GCM; evp_modes.hpp has the other raw modes. A whole message is one chain
+// of EVP calls, written as a careful user of libcrypto would: contexts get their key once, and a
 // message sets only a new IV.
 #include <openssl/evp.h>
 
@@ -26,7 +26,7 @@ constexpr const char* cipher_names[3] = {"AES-128", "AES-192", "AES-256"};
 
 struct OpensslKeys {
   mutable EvpContexts contexts;
-  HashSubkey h;  // only where GCM may come: not for XTS
+  HashSubkey h;  // only for keys that GCM may use, not for XTS
 };
 EvpContexts& contexts_of(const KernelKeys& keys) noexcept {
   return keys.as<OpensslKeys>().contexts;
@@ -60,8 +60,7 @@ void prepare(Bytes key, KernelKeys& keys) {
       .update(ready.h.bytes, ready.h.bytes, block_bytes);
 }
 
-// libcrypto makes no XTS context that encrypts with two equal keys. Callers refuse to encrypt with
-// such keys.
+// libcrypto makes no XTS context that encrypts with two equal keys. Callers have refused such keys.
 void prepare_xts(Bytes both_keys, KernelKeys& keys) {
   const std::size_t half = both_keys.size() / 2;
   const char* const cipher = cipher_names[half / 8 - 2];
@@ -75,7 +74,7 @@ void prepare_xts(Bytes both_keys, KernelKeys& keys) {
 
 using Modes = EvpModes<block_bytes, contexts_of>;
 
-// A whole data unit in one call: EVP carries no tweak from one to the next.
+// A whole data unit in one call, because EVP carries no tweak from one call to the next.
 template <EvpPurpose purpose>
 void xts_unit(const KernelKeys& keys, const DataUnit& unit) noexcept {
   const EvpLease lease(contexts_of(keys), purpose);
@@ -86,7 +85,6 @@ void xts_unit(const KernelKeys& keys, const DataUnit& unit) noexcept {
 // libcrypto's GMAC takes no starting value, so parts of a hash are paes' own.
 using Gcm = GcmFromParts<Modes::ctr, portable_ghash<OpensslKeys>>;
 
-// A message of GCM begins.
 void start(const EvpLease& lease, const WholeMessage& message) noexcept {
   const Bytes iv = message.iv;
   if (static_cast<std::size_t>(EVP_CIPHER_CTX_get_iv_length(lease.context())) != iv.size()) {
@@ -109,7 +107,7 @@ void seal(const KernelKeys& keys, const WholeMessage& message, Tag& tag) noexcep
           EVP_CIPHER_CTX_ctrl(lease.context(), EVP_CTRL_AEAD_GET_TAG, block_bytes, tag.bytes) == 1);
 }
 
-// The interface wants the tag; EVP only says whether the claimed one is right.
+// The interface asks for the tag; EVP only says whether the claimed one is right.
 void answer(const EvpLease& lease, Bytes claimed_tag, Tag& tag) noexcept {
   std::uint8_t claimed[block_bytes] = {};
   std::memcpy(claimed, claimed_tag.data(), claimed_tag.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns an AES key into a kernel's own form of it: every row starts from the same round keys (FIPS
-// 197, section 5.2). prepare_des.hpp does so for 3DES.
+// Turns an AES key into a kernel's own form. Every row starts from the same round keys (FIPS 197,
+// section 5.2). prepare_des.hpp does this for 3DES.
 #pragma once
 
 #include "cipher/aes_key.hpp"

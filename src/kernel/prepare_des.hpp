@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a Triple DES key into a kernel's own form of it: every row starts from the same 48 round
-// keys (SP 800-67, appendix A).
+// Turns a 3DES key into a kernel's own form. Every row starts from 48 round keys (SP 800-67).
 #pragma once
 
 #include "cipher/des_key.hpp"

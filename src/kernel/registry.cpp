@@ -7,7 +7,7 @@
 
 namespace paes {
 
-// The lines of kernels.def whose files are part of this build; made by cmake/kernel_table.cmake.
+// The lines of kernels.def whose files are in this build, made by cmake/kernel_table.cmake.
 #define PAES_KERNEL(name, processor, flags) extern const Kernel kernel_##name;
 #include "kernel/compiled_kernels.def"
 #undef PAES_KERNEL

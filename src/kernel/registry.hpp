@@ -11,23 +11,23 @@
 
 namespace paes {
 
-// Every kernel compiled in, best first (the order of kernels.def).
+// Every kernel of this build, best first (the order of kernels.def).
 [[nodiscard]] std::span<const Kernel* const> all_kernels() noexcept;
 
-// Empty when the kernel runs here, else the reason it does not ("this processor lacks vaes").
+// Empty if the kernel runs here, else the reason why it does not ("this processor lacks vaes").
 [[nodiscard]] std::string unavailable_reason(const Kernel& kernel);
 
-// The first row that dispatch may choose, that this machine runs and that `accepts`, if given,
-// takes. Without `accepts` there always is one: bitslice. Throws Error(failure) if there is none.
+// The first row that dispatch may choose, that this machine can run and that `accepts`, if given,
+// takes. Throws Error(failure) if there is none. Without `accepts` there always is one: bitslice.
 using KernelFilter = std::function<bool(const Kernel&)>;
 [[nodiscard]] const Kernel& best_kernel(Cipher cipher, const KernelFilter& accepts = {});
-// The same for a processor with these features.
+// Chooses as if the processor had these features.
 [[nodiscard]] const Kernel& best_kernel(Cipher cipher, CpuFeatures features, bool prefers_512_bit,
                                         const KernelFilter& accepts = {});
 
-// By name, for --kernel. Throws Error(usage) that lists what is there when the name is unknown or
-// cannot run here. "" and "auto" give best_kernel. Measurements pass more kernels than those of the
-// table.
+// Finds a kernel by name, for --kernel. Throws Error(usage) that lists what is there if the name is
+// unknown or the kernel cannot run here. "" and "auto" give best_kernel. Measurements pass more
+// kernels than the table has.
 [[nodiscard]] const Kernel& find_kernel(Cipher cipher, std::string_view name,
                                         std::span<const Kernel* const> among = all_kernels());
 

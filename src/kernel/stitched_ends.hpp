@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What StitchedGcm does after its last whole flight: counter mode on at most a flight of registers,
-// and the hash of the rest and of the length block, with all lanes joined (SP 800-38D, sections 6.5
-// and 7.1).
+// What StitchedGcm does after its last whole flight: counter mode on at most one flight of
+// registers, and the hash of the rest and of the length block, with all lanes joined (SP 800-38D,
+// sections 6.5 and 7.1).
 #pragma once
 
 #include "kernel/stitched_keys.hpp"
@@ -18,9 +18,9 @@ struct StitchedEnds {
   static constexpr std::size_t vector_bytes = std::size_t{lanes} * block_bytes;
   static constexpr std::size_t flight_bytes = flight * vector_bytes;
 
-  // The counters of one message: everything but the running count is fixed.
+  // The counters of one message. Everything but the running count is fixed.
   struct Counters {
-    Register reversed;  // the counter block, byte-reversed, count 0, in every lane
+    Register reversed;  // the counter block, byte-reversed, with count 0, in every lane
     std::uint32_t next;
 
     PAES_INLINE static Counters at(const CounterBlock& counter, std::uint32_t next) noexcept {
@@ -68,7 +68,7 @@ struct StitchedEnds {
     }
   }
 
-  // Everything is passed in registers.
+  // Takes everything in registers.
   template <unsigned Rounds>
   PAES_NOINLINE static void crypt_rest(const Keys& keys, Register reversed, std::uint32_t next,
                                        const std::uint8_t* in, std::uint8_t* out,
@@ -82,7 +82,7 @@ struct StitchedEnds {
     }
   }
 
-  // A register of text[at, bytes), zeros where the text has ended.
+  // A register of text[at, bytes), with zeros beyond the end.
   PAES_INLINE static Register load_padded(const std::uint8_t* text, std::size_t at,
                                           std::size_t bytes) noexcept {
     if (at + vector_bytes <= bytes) {
@@ -92,9 +92,9 @@ struct StitchedEnds {
   }
 
   // Hashes what is left when no whole flight follows: at most two flights of text, the last block
-  // padded with zeros, then `length` where there is one, and joins the lanes. `chain` holds the
-  // lanes' sums so far. It must be zero in lanes beyond the text. That holds, because either a
-  // whole flight is left or only lane 0 has a value.
+  // padded with zeros, then `length` if given. Then joins the lanes. `chain` holds the lanes' sums
+  // so far and must be zero in lanes beyond the text. It is: either a whole flight is left, or only
+  // lane 0 has a value.
   PAES_NOINLINE static __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
                                         std::size_t bytes, const Block* length) noexcept {
     const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);

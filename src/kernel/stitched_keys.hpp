@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What StitchedGcm and the raw modes on vectors keep of a key: round keys in every lane, powers of
-// H and the table of the shared first round, which gcm_stitched.hpp explains; and the arithmetic of
-// GHASH on single blocks and unreduced products (SP 800-38D, section 6.3), which computes the
-// powers.
+// H, and the table of the shared first round, which gcm_stitched.hpp explains. The arithmetic that
+// computes the powers is here, too: GHASH on single blocks and unreduced products (SP 800-38D,
+// section 6.3).
 #pragma once
 
-// GCC 12 and 13 warn of undefined operands inside their own intrinsics, where they are intended
-// (GCC bug 105593).
+// GCC 12 and 13 warn about intended undefined operands in their own intrinsics (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -40,8 +39,8 @@ PAES_INLINE __m128i reverse_block(__m128i block) noexcept {
                           _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-// Less than a block, the rest of which reads as zero and is not touched. Both work without memory
-// of their own: a call of memcpy would put every register that is in use on the stack.
+// Less than a block; the rest reads as zero and is not touched. Both functions need no memory of
+// their own: a call of memcpy would put every register in use on the stack.
 PAES_INLINE __m128i load_part(const std::uint8_t* from, std::size_t bytes) noexcept {
   std::uint64_t end = 0;  // what follows the last whole half
   if ((bytes & 1) != 0) {
@@ -93,8 +92,8 @@ inline constexpr std::uint64_t reduction_constant = 0xc200000000000000;
 template <class Vector>
 PAES_INLINE typename Vector::Register reduce(const Product<Vector>& sum,
                                              typename Vector::Register constant) noexcept {
-  // Each step clears the lowest 64 bits by adding a multiple of the field polynomial and moves on
-  // by 64 bits; what remains is the product divided by x^128, as the reflected order wants it.
+  // Each step adds a multiple of the field polynomial that clears the lowest 64 bits, and moves on
+  // by 64 bits. What remains is the product divided by x^128, as the reflected order wants it.
   auto middle = Vector::xor3(sum.middle, sum.low, sum.high);
   middle = Vector::xor3(middle, Vector::swap_halves(sum.low),
                         Vector::template multiply<0x00>(sum.low, constant));
@@ -102,7 +101,7 @@ PAES_INLINE typename Vector::Register reduce(const Product<Vector>& sum,
                       Vector::template multiply<0x00>(middle, constant));
 }
 
-// One-block registers: key set-up and the ends of messages need them under every instruction set.
+// One-block registers, which key set-up and the ends of messages need under every instruction set.
 struct OneBlock {
   using Register = __m128i;
   template <int Halves>
@@ -131,7 +130,7 @@ PAES_INLINE __m128i multiply_blocks(__m128i value, __m128i power) noexcept {
   return reduce<OneBlock>(product, reduction_block());
 }
 
-// value * x in reflected order: a shift left by one bit, and the polynomial where a bit fell out.
+// value * x in reflected order: a left shift by one bit, plus the polynomial if a bit fell out.
 PAES_INLINE __m128i times_x(__m128i value) noexcept {
   const __m128i carries = _mm_srli_epi64(value, 63);
   const __m128i shifted = _mm_or_si128(_mm_slli_epi64(value, 1), _mm_slli_si128(carries, 8));
@@ -140,28 +139,27 @@ PAES_INLINE __m128i times_x(__m128i value) noexcept {
   return _mm_xor_si128(shifted, _mm_and_si128(top, polynomial));
 }
 
-// What one kernel keeps of a key, in KernelKeys. Each table starts a cache line.
+// What one kernel keeps of a key in KernelKeys. Each table starts a cache line.
 template <class Vector>
 struct StitchedKeys {  // NOLINT(clang-analyzer-optin.performance.Padding)
   static constexpr unsigned flight_blocks = Vector::flight * Vector::blocks;
-  // The end of a text holds at most a whole flight, a second one that lacks at least a byte, and
-  // the length block.
+  // At most: a whole flight, a second one that lacks at least a byte, and the length block.
   static constexpr unsigned end_powers = 2 * flight_blocks + 1;
 
   alignas(64) std::uint8_t round_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
-  // For the equivalent inverse cipher, in the order of its use (FIPS 197, section 5.3.5).
+  // Keys for the equivalent inverse cipher, in the order of use (FIPS 197, section 5.3.5).
   alignas(64) std::uint8_t inverse_key[RoundKeys::max_rounds + 1][Vector::blocks][16];
-  // Registers whose products are added before a reduction.
+  // How many registers' products are added before a reduction.
   static constexpr unsigned group = Vector::group_flights * Vector::flight;
-  // H^(lanes * (group - i)) * x in every lane; and, for each two of them, the sums of their halves.
+  // H^(lanes * (group - i)) * x in every lane, and for each two of them the sums of their halves.
   alignas(64) std::uint8_t step_power[group][Vector::blocks][16];
   alignas(64) std::uint8_t step_halves[group / 2][Vector::blocks][2][8];
-  // H^(end_powers - i) * x, and in both halves the sum of its halves. The zeros after them are
-  // multiplied by the zeros after a text.
+  // H^(end_powers - i) * x, and in both halves the sum of its halves. The zeros after them multiply
+  // the zeros after a text.
   static constexpr unsigned end_entries = end_powers + 2 * Vector::blocks - 1;
   alignas(64) Block end_power[end_entries];
   alignas(64) Block end_halves[end_entries];
-  // First-round differences: entry c is at first_round[c], the first used one on a cache line.
+  // First-round differences: entry c is first_round[c]. The first one used begins a cache line.
   alignas(64) Block padding_before_first_round[2];
   Block first_round[256 + first_text_counter];
   unsigned rounds;

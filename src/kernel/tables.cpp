@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel `tables`: AES by table look-ups, as programs computed it before processors had
-// instructions for it (the studies call it AES-AIM). It is there for comparison in measurements.
-// Its GHASH is the portable one. See cipher/aes_tables.hpp.
+// The kernel `tables`: AES by table look-ups (cipher/aes_tables.hpp), which programs used before
+// processors had instructions for it (the studies call it AES-AIM). Measurements compare other
+// kernels with it. Its GHASH is the portable one.
 #include <cstring>
 
 #include "cipher/aes_tables.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-GCM and the raw modes on 256-bit registers: VAES and VPCLMULQDQ with AVX2, two blocks a
-// register, eight registers in flight. This is for processors without AVX-512 and for those that
-// lower their clock under it.
+// AES-GCM and the raw modes on 256-bit registers: VAES and VPCLMULQDQ with AVX2, two blocks per
+// register, eight registers in flight. For processors without AVX-512, and for those whose clock
+// drops under it.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
 #include "kernel/wiped_stack.hpp"
@@ -14,7 +14,7 @@ struct Vector256 {
   using Register = __m256i;
   static constexpr unsigned blocks = 2;
   static constexpr unsigned flight = 8;  // registers that go through the cipher at once
-  // Sixteen registers leave none for sums that outlive a flight.
+  // With sixteen registers, none is left for sums that outlive a flight.
   static constexpr unsigned group_flights = 1;
   static constexpr bool always_fetches_far = false;  // StreamFetch
 
@@ -37,7 +37,7 @@ struct Vector256 {
   PAES_INLINE static __m128i join(Register value) noexcept {
     return _mm_xor_si128(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
   }
-  // The register of a flight that holds its last two blocks, both of them after the carry.
+  // The register of a flight with its last two blocks. If there is a carry, both come after it.
   PAES_INLINE static Register last_two(Register /*before*/, Register after) noexcept {
     return after;
   }
@@ -94,11 +94,11 @@ struct Vector256 {
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm256_stream_si256(static_cast<__m256i*>(to), value);
   }
-  // The blocks of `after`, each replaced by the one before it; the first by the last of `before`.
+  // Each block of `after` becomes its predecessor; the first becomes the last of `before`.
   PAES_INLINE static Register following(Register before, Register after) noexcept {
     return _mm256_permute2x128_si256(before, after, 0x21);
   }
-  // Fewer blocks than a register has, here one; the others read as zero.
+  // Fewer blocks than a register has, here one. The others read as zero.
   PAES_INLINE static Register load_some(const void* from, std::size_t /*blocks*/) noexcept {
     return only_first(load_block(from));
   }
@@ -122,7 +122,7 @@ struct Vector256 {
     }
     paes::store_part(to, last, bytes);
   }
-  // One block from each message, one message a lane.
+  // One block from each message, one message per lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
                                    load_block(from[1] + at), 1);
@@ -132,7 +132,7 @@ struct Vector256 {
     store_block(to[0] + at, _mm256_castsi256_si128(value));
     store_block(to[1] + at, _mm256_extracti128_si256(value, 1));
   }
-  // Each block shifted by whole bytes; each half of a block by bits. Zeros come in.
+  // Shifts of each block by bytes, and of each half of a block by bits. Zeros come in.
   template <int Bytes>
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm256_bslli_epi128(value, Bytes);
@@ -152,7 +152,7 @@ struct Vector256 {
   PAES_INLINE static Register double_halves(Register value) noexcept {
     return _mm256_add_epi64(value, value);
   }
-  // Each half, whose top six bits are zero, times 64.
+  // Times 64, for halves whose top six bits are zero.
   PAES_INLINE static Register times_64(Register value) noexcept {
     return _mm256_slli_epi64(value, 6);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-GCM and the raw modes on 512-bit registers: VAES, VPCLMULQDQ and AVX-512, four blocks a
+// AES-GCM and the raw modes on 512-bit registers: VAES, VPCLMULQDQ and AVX-512, four blocks per
 // register, eight registers in flight.
 #include "kernel/gcm_stitched.hpp"
 #include "kernel/vector_modes.hpp"
@@ -13,10 +13,10 @@ struct Vector512 {
   using Register = __m512i;
   static constexpr unsigned blocks = 4;
   static constexpr unsigned flight = 8;  // registers that go through the cipher at once
-  // Registers suffice to keep the sums of products over several flights.
+  // There are enough registers to keep the sums of products over several flights.
   static constexpr unsigned group_flights = 4;
   // Lines fetched past the second cache would take fill buffers, which are few and which stores
-  // past the caches need. So whatever Piece::fetch says, fetch `far`.
+  // past the caches need. So `far` is used, whatever Piece::fetch says.
   static constexpr bool always_fetches_far = true;
 
   PAES_INLINE static Register zero() noexcept { return _mm512_setzero_si512(); }
@@ -61,8 +61,8 @@ struct Vector512 {
   PAES_INLINE static Register swap_halves(Register value) noexcept {
     return _mm512_shuffle_epi32(value, _MM_PERM_BADC);
   }
-  // In each lane, the byte-reversed half of a beside that of b. One instruction of VBMI does this;
-  // elsewhere it takes a shuffle for each register and an unpack.
+  // In each lane, the byte-reversed half of a beside that of b. VBMI has one instruction for this;
+  // without it, a shuffle per register and an unpack.
   PAES_INLINE static Register reversed_low_halves(Register a, Register b) noexcept {
     return _mm512_permutex2var_epi8(a, half_selector(8), b);
   }
@@ -106,7 +106,7 @@ struct Vector512 {
   PAES_INLINE static void stream(void* to, Register value) noexcept {
     _mm512_stream_si512(static_cast<__m512i*>(to), value);
   }
-  // The blocks of `after`, each replaced by the one before it; the first by the last of `before`.
+  // Each block of `after` becomes its predecessor; the first becomes the last of `before`.
   PAES_INLINE static Register following(Register before, Register after) noexcept {
     return _mm512_alignr_epi64(after, before, 6);
   }
@@ -130,7 +130,7 @@ struct Vector512 {
   PAES_INLINE static __mmask64 first_bytes(std::size_t count) noexcept {
     return (std::uint64_t{1} << count) - 1;
   }
-  // One block from each message, one message a lane.
+  // One block from each message, one message per lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
                                                 load_block(from[1] + at), 1);
@@ -145,7 +145,7 @@ struct Vector512 {
     store_block(to[2] + at, _mm512_extracti64x2_epi64(value, 2));
     store_block(to[3] + at, _mm512_extracti64x2_epi64(value, 3));
   }
-  // Each block shifted by whole bytes; each half of a block by bits. Zeros come in.
+  // Shifts of each block by bytes, and of each half of a block by bits. Zeros come in.
   template <int Bytes>
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm512_bslli_epi128(value, Bytes);
@@ -165,8 +165,8 @@ struct Vector512 {
   PAES_INLINE static Register double_halves(Register value) noexcept {
     return _mm512_add_epi64(value, value);
   }
-  // Each half, whose top six bits are zero, times 64. The shifts of 512-bit registers take turns
-  // with the AES rounds on Intel's port 0; this, a rotation of each half, runs on port 5.
+  // Times 64, for halves whose top six bits are zero. On Intel, shifts of 512-bit registers take
+  // turns with the AES rounds on port 0; this, a rotation of each half, runs on port 5.
   PAES_INLINE static Register times_64(Register value) noexcept {
     return _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x322a221a120a023a), value);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chained rows of cipher/mode/mode.hpp (SP 800-38A, sections 6.2 to 6.4: encryption in CBC and
-// CFB, and OFB) on vector registers with AES instructions: each lane of each register follows a
-// message of its own, and when one ends, the next takes its lane. `Vector` is what StitchedGcm
-// takes.
+// The chained rows of cipher/mode/mode.hpp (encryption in CBC and CFB, and OFB; SP 800-38A,
+// sections 6.2 to 6.4) on vector registers with AES instructions. Each lane of each register
+// follows one message, and when that ends, the next message takes its lane. `Vector` is the same
+// class that StitchedGcm takes.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct VectorChains {
         if (fill(i)) {
           ++i;
         } else if (--active != i) {
-          lane.copy(active, i);  // its text moves on in the loop's next turn
+          lane.copy(active, i);  // its text moves on in the next turn
         }
       }
     }
@@ -84,7 +84,7 @@ struct VectorChains {
     }
   };
 
-  // The next `bytes` of every active lane's message, in as few registers as hold them.
+  // The next `bytes` of every active lane's message, in as few registers as possible.
   template <Operation Which>
   static void run_lanes(const Keys& keys, Lanes& lane, unsigned active,
                         std::size_t bytes) noexcept {
@@ -138,7 +138,7 @@ struct VectorChains {
       }
       inner_rounds<false, Rounds>(keys, text, nothing_between);
       const Register key = key_of<false>(keys, Rounds == 0 ? keys.rounds : Rounds);
-      // All texts are read before any is written: a lane may repeat another's message.
+      // Reads all texts before it writes any: a lane may repeat another's message.
       for (unsigned i = 0; i < Count; ++i) {
         if constexpr (formula.feedback == Feedback::cipher_output) {
           feedback[i] = last_round<Vector, false>(text[i], key);

@@ -89,8 +89,8 @@ struct VectorModes {
     return fetch == StreamFetch::far;
   }
 
-  // Blocks up to the first counter from which flights can share their first round; 0 if the rest is
-  // too short to pay for one more piece.
+  // Blocks up to the first counter at which flights can share their first round; 0 if the rest is
+  // too short to make up for one more piece.
   static std::size_t before_shared_round(const Piece& piece) noexcept {
     if (!piece.is_counter_public || piece.text.bytes < 16 * flight_bytes) {
       return 0;
@@ -145,12 +145,12 @@ struct VectorModes {
     }
   }
 
-  // What goes from flight to flight.
+  // What one flight passes to the next.
   struct Carried {
     Register before;  // its last block is the one before the flight
     Counters counters;
   };
-  // The tweaks of a flight and of the next; in modes without, they take no room on the stack.
+  // The tweaks of a flight and of the next. In modes without tweaks they take no room on the stack.
   struct Tweaks {
     Register registers[2][flight];
     PAES_INLINE Register* of(unsigned which) noexcept { return registers[which]; }
@@ -199,7 +199,7 @@ struct VectorModes {
   }
 
   // `left` is less than a flight, so one flight's tweaks suffice. What is carried comes in
-  // registers, therefore member by member.
+  // registers, hence member by member.
   template <Operation Which>
   PAES_NOINLINE static void run_rest(const Keys& keys, Register before, Register reversed,
                                      std::uint32_t next, const Register* tweak,
@@ -258,7 +258,7 @@ struct VectorModes {
     });
     carried.counters.next += Count * lanes;
     inner_rounds<formula.inverse, Rounds>(keys, text, between);
-    // What the formula adds to the cipher's output is added to the last round's key.
+    // The last round's key also adds what the formula adds to the cipher's output.
     const Register key = key_of<formula.inverse>(keys, Rounds == 0 ? keys.rounds : Rounds);
     unrolled<Count>([&](unsigned i) __attribute__((always_inline)) {
       Register mask = key;
@@ -288,12 +288,12 @@ struct VectorModes {
     }
   }
 
-  // Prefetches what a later flight reads: the processor's own prefetching reaches less than the
-  // memory's full speed. The choice is made once a flight, where a branch that always goes the same
-  // way costs nothing.
+  // Prefetches what a later flight reads, because the processor's own prefetching does not reach
+  // the memory's full speed. The choice is made once per flight, where a branch that always goes
+  // the same way costs nothing.
   template <std::size_t Bytes>
   PAES_INLINE static void prefetch(const std::uint8_t* in, bool is_far) noexcept {
-    // By measurement (docs/log/kernels.md).
+    // Measured (docs/log/kernels.md).
     constexpr std::size_t near_bytes = 768;
     constexpr std::size_t far_bytes = 8192;
     const char* const now = reinterpret_cast<const char*>(in);
@@ -312,9 +312,9 @@ struct VectorModes {
     return Vector::broadcast(_mm_cvtsi32_si128(0x87));
   }
 
-  // The tweaks one flight further on: a rotation by `lanes` bytes. A byte y that came round stands
-  // for y * (x^7 + x^2 + x + 1), so y * (x^7 + x^2 + x) is added. A carry-less multiplication would
-  // be one instruction, but takes turns with the AES rounds on their ports.
+  // The tweaks one flight later: a rotation by `lanes` bytes. A byte y that came round stands for y
+  // * (x^7 + x^2 + x + 1), so y * (x^7 + x^2 + x) is added. A carry-less multiplication would be a
+  // single instruction, but it takes turns with the AES rounds on their ports.
   PAES_INLINE static Register next_flights(Register tweak, Register mask) noexcept {
     const Register rotated = Vector::template rotate_bytes_left<lanes>(tweak);
     const Register y = Vector::and2(rotated, mask);
@@ -322,7 +322,7 @@ struct VectorModes {
     return Vector::xor2(rotated, Vector::double_halves(halved));
   }
 
-  // Each block times x^Blocks: the halves shifted by bits.
+  // Multiplies each block by x^Blocks: shifts the halves by bits.
   template <unsigned Blocks>
   PAES_INLINE static Register advance(Register tweak) noexcept {
     const Register carries = Vector::template shift_right<64 - Blocks>(tweak);

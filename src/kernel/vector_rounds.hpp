@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rounds of AES (FIPS 197, section 5) on several registers at a time, for the raw modes on
-// vectors: those that run in parallel and those that are chained. `Vector` and the keys are
-// StitchedGcm's.
+// The rounds of AES (FIPS 197, section 5) on several registers at a time, for all raw modes on
+// vectors. `Vector` and the keys are StitchedGcm's.
 #pragma once
 
 #include "kernel/gcm_stitched.hpp"
@@ -15,8 +14,8 @@ PAES_INLINE typename Vector::Register key_of(const StitchedKeys<Vector>& keys,
   return Vector::load(Inverse ? keys.inverse_key[round] : keys.round_key[round]);
 }
 
-// Every round but the last. The cipher has `Rounds` rounds or, if that is 0, as many as the key
-// says. After each round one of between(0), between(1), ... runs.
+// Every round but the last. The cipher has `Rounds` rounds, or if that is 0, as many as the key
+// says. After each round, the next of between(0), between(1), ... runs.
 template <bool Inverse, unsigned Rounds, class Vector, unsigned Count, typename Between>
 PAES_INLINE void inner_rounds(const StitchedKeys<Vector>& keys,
                               typename Vector::Register (&text)[Count], Between between) noexcept {

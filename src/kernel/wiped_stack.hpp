@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wipes what a kernel's functions leave on the stack. A compiler that runs out of registers puts
 // round keys, text and tweaks into places that have no name in the source, and each compiler
-// chooses others. Therefore the functions of a row are called through wiping_run, which wipes the
-// memory that the call's frames had, whatever lay there. No compiler can leave that out: it is not
-// told which function is called, and the wiping is assembly.
+// chooses other places. So the functions of a row are called through wiping_run, which wipes the
+// memory that the call's frames had, whatever lies there. No compiler can optimise that away: it
+// cannot see which function is called, and the wiping is assembly.
 //
 // A row says how much stack its functions may take (StackUse). wiped_stack_test.cpp calls all of
 // them and fails if anything is left below.
@@ -19,9 +19,9 @@
 namespace paes {
 namespace {  // NOLINT: see kernel.hpp
 
-// Wipes the stack below the caller's frame, 512 bytes a turn: few turns, so that the processor
-// foresees the end of the loop. The stack pointer moves meanwhile, because a signal may write to
-// what is below it.
+// Wipes the stack below the caller's frame, 512 bytes per turn: few turns, so that the processor
+// predicts the end of the loop. The stack pointer moves along, because a signal may write to what
+// is below it.
 #if defined(__x86_64__)
 
 // The widest stores that the file is compiled for. The register is zeroed in its full width, so
@@ -43,7 +43,7 @@ template <std::size_t StackBytes>
 __attribute__((always_inline)) inline void wipe_stack_below() noexcept {
   std::uintptr_t at = 0;
   std::uintptr_t last = 0;
-  // The topmost 64 bytes, then lines of the cache downwards.
+  // First the topmost 64 bytes, then whole cache lines downwards.
   asm volatile(
       "lea -64(%%rsp), %[last]\n\t"
       "mov %%rsp, %[at]\n\t"
@@ -96,8 +96,7 @@ __attribute__((always_inline)) inline void wipe_stack_below() noexcept {
       : "cc", "memory");
 }
 #else
-// Its frame lies where those of the call lay, but for what stands between its frame's end and
-// `below`.
+// Its frame lies where those of the call lay, except between the end of its frame and `below`.
 template <std::size_t StackBytes>
 __attribute__((noinline)) void wipe_stack_below() noexcept {
   std::uint8_t below[StackBytes];
@@ -114,7 +113,7 @@ struct WipingRun<StackBytes, Run> {
   static_assert(StackBytes >= 256 && StackBytes % 64 == 0);
 
   __attribute__((noinline)) static void run(Arguments... arguments) noexcept {
-    // Unknown to the compiler, which would otherwise merge the function's frame with this one.
+    // The compiler must not know the function, or it would merge its frame with this one.
     void (*unknown)(Arguments...) noexcept(Noexcept) = Run;
     asm volatile("" : "+r"(unknown));
     unknown(arguments...);
@@ -122,8 +121,7 @@ struct WipingRun<StackBytes, Run> {
   }
 };
 
-// `Run` as a function that at its end wipes as much of the stack as Run and all that it calls had.
-// Null stays null.
+// `Run`, then wiping as much of the stack as Run and all its callees used. Null stays null.
 template <std::size_t StackBytes, auto Run>
 consteval auto wiping_run() noexcept {
   if constexpr (Run == nullptr) {
@@ -133,20 +131,19 @@ consteval auto wiping_run() noexcept {
   }
 }
 
-// How much stack the functions of a row may take: bytes, in multiples of 64. They are some hundred
-// more than GCC 12 and Clang 14 were seen to take; each 64 bytes more cost a short message one or
-// two cycles.
+// How much stack the functions of a row may take: bytes, in multiples of 64. The values are some
+// hundred more than GCC 12 and Clang 14 were seen to take; each further 64 bytes cost a short
+// message one or two cycles.
 struct StackUse {
   std::size_t prepare;
   std::size_t pieces;
-  std::size_t xts = pieces;  // its pieces, which keep tweaks
+  std::size_t xts = pieces;  // its pieces, which hold tweaks
   std::size_t chains = pieces;
   std::size_t gcm = 512;
   std::size_t hash = gcm;  // and verify
 };
 
-// The row with each of its functions replaced by one that wipes its stack. For rows whose keys are
-// nothing but memory.
+// The row with functions that wipe their stack, for rows whose keys are nothing but memory.
 template <const Kernel& row, StackUse use>
 consteval Kernel wiping() noexcept {
   // NOLINTBEGIN(readability-redundant-parentheses): it sees some where templates have arguments

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key of the engine: bound once to a cipher, a mode and a kernel, and shared by contexts. CtrKey
-// (ctr.hpp) and SealKey (seal.hpp) say what their modes do with it.
+// (ctr.hpp) and SealKey (seal.hpp) use it for their modes.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace paes::keystream {
 
 class BoundKey {
  public:
-  // Throws Error(failure) when the budget has no room for a key.
+  // Throws Error(failure) if the budget has no room for a key.
   BoundKey(const Kernel& kernel, std::shared_ptr<Costs> costs, std::shared_ptr<Budget> budget)
       : kernel_(kernel),
         costs_(std::move(costs)),
@@ -39,11 +39,11 @@ class BoundKey {
   }
   [[nodiscard]] std::size_t block_size() const noexcept { return block_bytes_of(kernel_.cipher); }
 
-  // What a request without keystream does, in place. The first guess of its cost comes from this.
+  // Does what a request without keystream does, in place, for a first guess of its cost.
   virtual void compute_directly(MutableBytes chunk) const noexcept = 0;
 
  private:
-  // What a kernel's keys take, with what belongs to them. They have pages of their own.
+  // The memory of a kernel's keys and what belongs to them. They have pages of their own.
   static constexpr std::size_t memory_bytes = 2 * sizeof(KernelKeys) + 256;
 
   const Kernel& kernel_;

@@ -34,7 +34,7 @@ class Budget {
   std::atomic<std::size_t> used_{0};
 };
 
-// A part of the budget, which goes back when this is destroyed.
+// A part of the budget, given back on destruction.
 class Reservation {
  public:
   Reservation() = default;
@@ -52,7 +52,7 @@ class Reservation {
     return *this;
   }
 
-  // False: the budget had no room.
+  // False if the budget had no room.
   [[nodiscard]] bool is_granted() const noexcept { return budget_ != nullptr; }
 
  private:

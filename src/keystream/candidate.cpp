@@ -14,8 +14,7 @@ std::size_t Candidate::compute(const Fill& fill, const Share& share) noexcept {
 }
 
 void Candidate::deliver(const Fill& fill, Bytes keystream) noexcept {
-  // The slot's present bytes stay as they are: the client may have used, and so wiped, their
-  // beginning, which must not come back.
+  // The slot's bytes stay: the client may have wiped their beginning, which must not come back.
   const Bytes rest = keystream.subspan(fill.entry->fresh_end);
   std::memcpy(fill.entry->slot + fill.entry->fresh_end, rest.data(), rest.size());
   window_.publish(fill, rest.size());

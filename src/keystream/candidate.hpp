@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A context as the precomputer sees it: a window of chunks to fill, the means to fill them, and a
+// The precomputer's view of a context: a window of chunks to fill, the means to fill them, and a
 // priority. The precomputer neither knows nor touches what the context's clients have encrypted.
 #pragma once
 
@@ -18,19 +18,18 @@ namespace paes::keystream {
 
 class Candidate;
 
-// An order of candidates, by priority and by a number. Not thread-safe: the precomputer's mutex
-// guards it.
+// Orders candidates by priority, then by a number. The precomputer's mutex guards the order.
 struct OrderKey {
-  std::int64_t priority;  // the least is first
-  std::uint64_t at;       // then the least of these
+  std::int64_t priority;  // the lowest comes first
+  std::uint64_t at;       // then the lowest of these
   Candidate* candidate;
 
   auto operator<=>(const OrderKey&) const = default;
 };
 using Order = std::set<OrderKey>;
 
-// A candidate's place in one order. It is made when its context is opened, and moves in and out:
-// nothing is allocated while keystream is computed.
+// A candidate's place in one order. It is made when the candidate's context is opened, and moves in
+// and out of the order, so that computing keystream allocates nothing.
 class Place {
  public:
   Place() {
@@ -38,7 +37,7 @@ class Place {
     node_ = order.extract(order.insert(OrderKey{}).first);
   }
   [[nodiscard]] bool is_taken() const noexcept { return node_.empty(); }
-  // Unless it is there already.
+  // Does nothing if it is there already.
   void enter(Order& order, const OrderKey& key) noexcept {
     if (!is_taken()) {
       node_.value() = key;
@@ -67,11 +66,11 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   [[nodiscard]] Costs& costs() const noexcept { return key_->costs(); }
   [[nodiscard]] int priority() const noexcept { return priority_; }
 
-  // Nobody begins to fill it any more.
+  // Nobody starts to fill it after this call.
   void begin_closing() noexcept { is_closing_.store(true, std::memory_order_relaxed); }
 
-  // --- A client, under its context's mutex: notes that this thread uses it now, at this age of the
-  // engine (Shared::age).
+  // --- For a client, under its context's mutex: notes that this thread uses it now, at this age of
+  // the engine (Shared::age).
   void note_use(std::uint64_t age) noexcept {
     last_used_.store(age, std::memory_order_relaxed);
     client_.store(this_thread(), std::memory_order_relaxed);
@@ -83,22 +82,22 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     return client_.load(std::memory_order_relaxed) == thread;
   }
 
-  // --- Whoever fills. They hold the candidate meanwhile, so that it outlives the close of its
-  // context until the last of them lets go.
+  // --- For whoever fills. They hold the candidate meanwhile, so that it outlives its context's
+  // close until the last of them lets go.
 
   [[nodiscard]] std::shared_ptr<Candidate> hold() noexcept { return weak_from_this().lock(); }
   [[nodiscard]] bool is_closing() const noexcept {
     return is_closing_.load(std::memory_order_relaxed);
   }
 
-  // Computes the chunk as far as the share goes, and gives its entry back. Returns the bytes.
+  // Computes the chunk within the share, and gives its entry back. Returns the number of bytes.
   std::size_t compute(const Fill& fill, const Share& share) noexcept;
-  // The same with keystream of the whole chunk that was made elsewhere.
+  // Fills the chunk with keystream that was made elsewhere, and gives its entry back.
   void deliver(const Fill& fill, Bytes keystream) noexcept;
-  // Finds the next chunk and computes it, if its entry has a slot from before. 0: there is none, or
-  // it needs a slot, which the precomputer has.
+  // Finds the next chunk and computes it, if its entry has a slot from before. Returns 0 if there
+  // is none, or if it needs a slot, which only the precomputer has.
   std::size_t fill_again(const Share& share) noexcept;
-  // How a device makes the chunks from this one on. Without a key it cannot.
+  // How a device makes the chunks from this one on. It cannot without a key.
   struct Run {
     const DeviceRaw* key = nullptr;
     CounterBlock start = {};
@@ -112,7 +111,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     return costs().in_idle.is_known() ? std::min(costs().in_idle.ns(), 2 * direct_ns())
                                       : direct_ns();
   }
-  // What the kernel computes at once. A part of a chunk that is not a multiple of it wastes some.
+  // What the kernel computes at once. A part that is not a multiple of it wastes some work.
   [[nodiscard]] std::size_t pass_bytes() const noexcept {
     return key_->kernel().lanes * key_->block_size();
   }
@@ -122,10 +121,10 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
     return scheduling_.is_requested.load(std::memory_order_relaxed);
   }
 
-  // --- The precomputer alone, under its mutex, except for the list of requests.
+  // --- For the precomputer alone, under its mutex, except for the list of requests.
   struct Scheduling {
     std::atomic<bool> is_requested{false};
-    Candidate* next_requested = nullptr;  // the one after it in the list
+    Candidate* next_requested = nullptr;  // the next one in the list
     Place waiting;                        // for keystream
     Place ranked;                         // among those that hold slots
   };
@@ -137,8 +136,8 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
       : key_(std::move(key)), priority_(priority), window_(shape, chunk_bytes, std::move(budget)) {}
 
  private:
-  // Turns `bytes` zero bytes of the slot, from byte `from` on, into the chunk's keystream. Before
-  // `from` the slot has it already.
+  // Turns `bytes` zero bytes of the slot, from byte `from` on, into the chunk's keystream. The slot
+  // already has the keystream before `from`.
   virtual void make_keystream(std::uint64_t chunk, std::uint8_t* slot, std::size_t from,
                               std::size_t bytes) const noexcept = 0;
 
@@ -151,10 +150,10 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   Scheduling scheduling_;
 };
 
-// The candidate that this thread has used last, as a client. Compare the precomputer before locking
-// the candidate: if it is yours, the candidate's engine still exists. Never follow the two
-// addresses; what they pointed to may be gone. They are apart from the pointer because a thread's
-// variable without a destructor is cheaper to look at, which each request does.
+// The candidate that this thread has used last, as a client. Compare the precomputer before you
+// lock the candidate: if it is yours, the candidate's engine still exists. Never follow the two
+// addresses, because what they pointed to may be gone. They are separate from the pointer because
+// each request looks at them, and a thread's variable without a destructor is cheaper to read.
 struct LastUsed {
   const void* precomputer = nullptr;
   const Candidate* address = nullptr;

@@ -40,7 +40,7 @@ void Context::refuse_in_child() const {
   }
 }
 
-// Keystream gives way to the ledger. The precomputer's mutex is taken without ours.
+// Keystream gives way to the ledger. The precomputer's mutex is taken without the context's.
 template <typename Record>
 UsedIntervals::Claim Context::record(Lock& lock, const Record& record) {
   UsedIntervals::Claim claim = record();
@@ -81,8 +81,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
   if (part.entry != nullptr) {
     const Way fetch = part.entry->maker == this_thread() ? Way::own : Way::other;
     part.lacks_end = within + bytes > part.entry->fresh_end;
-    // Using a part from the middle of a chunk would leave the keystream before it, which nothing
-    // would wipe in time.
+    // Using a part from the middle of a chunk would leave unwiped keystream before it.
     part.is_bypassed = part.entry->fresh_from != within || is_comparison ||
                        (part.lacks_end && beginning == Beginning::is_bypassed) ||
                        !decision_.wants(fetch);
@@ -118,11 +117,11 @@ void Context::end_use() noexcept {
     if (is_open) {
       note_use(shared_.age.load(std::memory_order_relaxed));
       uses_since_request_ = 0;
-      request_fill(Wake::a_worker);  // or the try would be over before a sleeping one looks
+      request_fill(Wake::a_worker);  // or the try would end before a sleeping worker looks
     }
   }
   if (depth == 0 || !is_open) {
-    return;  // nothing more, because without precomputing this only costs time
+    return;  // no more, because without precomputing this only costs time
   }
   note_use(shared_.age.load(std::memory_order_relaxed));
   if (++uses_since_request_ >= depth / 4 || !shared_.has_workers) {

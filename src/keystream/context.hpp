@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A context: numbered chunks of keystream, the ledger of what clients have encrypted with them, and
-// a window of chunks that is filled ahead. This is the clients' side. No worker ever takes its
+// a window of chunks that is filled ahead. This is the clients' side; no worker ever takes its
 // mutex. CtrContext (ctr.hpp) and SealContext (seal.hpp) say what a chunk is, and how it is used.
 //
 //   client --> Context -- mutex --+-- UsedIntervals  what has been encrypted
@@ -25,14 +25,14 @@ class Context : public Candidate {
  public:
   ~Context() override { precomputer_.forget(*this); }
 
-  // Asks for the first keystream. Once, when a shared_ptr has the context.
+  // Asks for the first keystream. Call it once, when a shared_ptr owns the context.
   void begin();
   [[nodiscard]] KeystreamUse use() const noexcept;
 
  protected:
   using Lock = std::unique_lock<std::mutex>;
 
-  // `memory` is what the context itself takes.
+  // `memory` is for the context itself.
   Context(Precomputer& precomputer, Reservation memory, std::shared_ptr<BoundKey> key,
           const WindowShape& shape, int priority);
 
@@ -40,40 +40,40 @@ class Context : public Candidate {
   // Throws Error(failure) in a forked child.
   void refuse_in_child() const;
   [[nodiscard]] Lock enter() { return Lock(mutex_); }
-  // Records [first, end) as encrypted, in whatever the mode counts. Throws Error: usage, with
-  // `complaint`, where some of it is recorded already, and failure when the budget has no room. If
-  // room has to be made, the mutex is unlocked for a moment.
+  // Records [first, end) as encrypted, in the unit of the mode. Throws Error(usage), with
+  // `complaint`, if some of it is recorded already, and Error(failure) if the budget has no room.
+  // To make room, the mutex is unlocked for a moment.
   void claim(Lock& lock, std::uint64_t first, std::uint64_t end, const char* complaint);
-  // The same, whatever is recorded already.
+  // Records [first, end) as encrypted, even if some of it is recorded already.
   void add_used(std::uint64_t first, std::uint64_t end);
 
   // Where the keystream of a part of a request comes from.
   struct Part {
     Entry* entry = nullptr;    // held as `taken`, or null: to be computed
     bool is_bypassed = false;  // there is keystream, to be wiped and not used
-    bool lacks_end = false;    // there is keystream for the beginning alone
+    bool lacks_end = false;    // there is keystream only for the beginning
     Way way = Way::direct;
     [[nodiscard]] bool has_keystream() const noexcept { return entry != nullptr && !is_bypassed; }
   };
   // What a mode does with keystream that covers only the beginning of a part. GCM discards it and
-  // seals the message in one pass. Computing the rest and hashing afterwards would take longer: 5 %
-  // (`aesni`) to 100 % (`vaes512`) longer when a quarter is there.
+  // seals the message in one pass. Computing the rest and hashing afterwards would take 5 %
+  // (`aesni`) to 100 % (`vaes512`) longer if a quarter is there.
   enum class Beginning : unsigned { is_used, is_bypassed };
-  // A part of so many bytes, from byte `within` of the chunk on. Under the mutex. Slides the
-  // window.
+  // Takes the keystream for a part of `bytes` bytes, from byte `within` of the chunk on, and slides
+  // the window. Under the mutex.
   [[nodiscard]] Part take(std::uint64_t chunk, std::uint32_t within, std::size_t bytes,
                           Beginning beginning) noexcept;
-  // After a part was used: its entry goes back, with what is left.
+  // Call it when a part was used: its entry goes back, with what is left.
   void give_back(Entry& entry, std::uint64_t chunk) const noexcept {
     window().give_back(entry, chunk);
   }
-  // After a part was computed: keystream that was there is wiped.
+  // Call it when a part was computed: wipes keystream that was there.
   void discard(const Part& part, std::uint64_t chunk) const noexcept;
-  // Times a request from its first line on, if this one is to be timed.
+  // Starts to time a request, if this one is to be timed. Call it first in a request.
   [[nodiscard]] std::optional<Stopwatch> begin_timing() const noexcept {
     return decision_.is_timed() ? std::optional<Stopwatch>(std::in_place) : std::nullopt;
   }
-  // For a request of one part: if that was a whole chunk and went one way from beginning to end.
+  // For a request of one part: takes the time if it was a whole chunk that went one way throughout.
   void end_timing(const std::optional<Stopwatch>& watch, const Part& part,
                   std::size_t bytes) const noexcept {
     if (watch.has_value() && bytes == shared_.chunk_bytes &&
@@ -87,7 +87,7 @@ class Context : public Candidate {
   template <typename Record>
   [[nodiscard]] UsedIntervals::Claim record(Lock& lock, const Record& record);
   void end_use() noexcept;
-  // Asks for keystream, unless it has done so already or the window is full enough.
+  // Asks for keystream, unless that has been asked for already or the window is full enough.
   void request_fill(Wake wake) noexcept;
 
   Precomputer& precomputer_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a request for one chunk costs, for each Way it can take. The whole call is timed while the
-// engine works, with everything that precomputing adds to it. These costs decide between fetching
-// keystream and computing it. If they are off for a while, that costs time and never correctness.
+// engine works, including everything that precomputing adds to it. These costs decide between
+// fetching keystream and computing it. If they are wrong for a while, that costs time and never
+// correctness.
 //
 // Measured cases (docs/log/keystream.md, "What each mechanism gains"): the decision by costs for a
 // client without any delay beside a worker, and the medians for a client with a delay. With plain
@@ -14,8 +15,8 @@
 
 namespace paes::keystream {
 
-// A running median of nanoseconds: one sample moves it by a sixteenth at most, even one that an
-// interrupt has made a hundred times as long. It begins with the least of the first samples.
+// A running median of nanoseconds. One sample moves it by a sixteenth at most, even if an interrupt
+// has made it a hundred times as long. It begins with the least of the first samples.
 class Cost {
  public:
   void add(double sample_ns) noexcept {
@@ -32,7 +33,7 @@ class Cost {
   [[nodiscard]] double ns() const noexcept {
     return static_cast<double>(ns_.load(std::memory_order_relaxed));
   }
-  // The first sample of all may hold a page fault for each page that was touched.
+  // The very first sample may include a page fault for each page that was touched.
   [[nodiscard]] bool is_known() const noexcept {
     return samples_.load(std::memory_order_relaxed) >= enough_samples;
   }
@@ -47,9 +48,9 @@ class Cost {
 
 enum class Way : unsigned {
   direct,  // nobody computes ahead
-  missed,  // somebody does, but the keystream was not there or not wanted
-  own,     // fetched, from the cache of the thread that uses it, which has computed it
-  other,   // fetched, from another core's
+  missed,  // somebody does, but keystream was not there or not wanted
+  own,     // fetched from the cache of the thread that has computed it and uses it
+  other,   // fetched from another core's cache
 };
 
 // The costs of one cipher, key length and kernel in an engine. They have cache lines of their own,
@@ -62,17 +63,16 @@ class alignas(64) Costs {
   [[nodiscard]] double ns(Way way) const noexcept { return of(way).ns(); }
   void add(Way way, double sample_ns) noexcept {
     of(way).add(sample_ns);
-    // Where every request finds keystream, this alone shows that computing directly has become
-    // faster, for instance because the processor's clock rose.
+    // Where every request finds keystream, only this can show that computing directly has become
+    // faster, for example because the processor's clock rose.
     if (way == Way::missed && ns(Way::missed) < ns(Way::direct)) {
       of(Way::direct).add(ns(Way::missed));
     }
   }
 
-  // Whether keystream that is there is worth fetching, by one of the two ways. Optimistic before
-  // enough is measured.
+  // Whether ready keystream is worth fetching by one of the two ways. Yes until enough is measured.
   [[nodiscard]] bool pays(Way fetch) const noexcept { return fetch_ns(fetch) < missed_ns(); }
-  // Whether precomputing is worth it if this part of the requests finds its keystream.
+  // Whether precomputing pays if this fraction of the requests finds its keystream.
   [[nodiscard]] bool pays(Way fetch, double hit_rate) const noexcept {
     return hit_rate * fetch_ns(fetch) + (1 - hit_rate) * missed_ns() <
            (1 - least_gain) * ns(Way::direct);
@@ -88,8 +88,7 @@ class alignas(64) Costs {
   [[nodiscard]] double fetch_ns(Way fetch) const noexcept {
     return of(fetch).is_known() ? ns(fetch) : 0;
   }
-  // A request that computes although keystream is there or being made must also wipe or abandon
-  // that keystream.
+  // Computing although keystream is there or being made includes wiping or abandoning that.
   [[nodiscard]] double missed_ns() const noexcept {
     return std::max(ns(Way::missed), ns(Way::direct));
   }

@@ -132,8 +132,8 @@ void CtrContext::crypt(Direction direction, std::uint64_t offset, Bytes in, Muta
     }
   }
   if (!shared().mark.is_intact()) {
-    // A signal's handler has forked in the middle of this call: the keystream may have been zeros,
-    // and what was written may be the text itself.
+    // A signal handler has forked during this call: the keystream may have been zeros, and what was
+    // written may be the text itself.
     wipe(out);
     refuse_in_child();
   }

@@ -9,11 +9,10 @@
 
 namespace paes::keystream {
 
-// A 3DES key counts what it encrypts, and refuses more than the standard allows. AES has no such
-// limit.
+// A 3DES key counts what it encrypts, and refuses more than the standard allows.
 class CtrKey final : public BoundKey {
  public:
-  // The device may be null, or refuse the key. Throws Error(usage) for a key of the wrong length,
+  // `device` may be null, or refuse the key. Throws Error(usage) for a key of the wrong length, and
   // Error(failure) beyond the budget.
   CtrKey(const CipherName& name, Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
          std::shared_ptr<Budget> budget, std::shared_ptr<Device> device);
@@ -25,13 +24,13 @@ class CtrKey final : public BoundKey {
   void crypt(const CounterBlock& first_counter, std::uint64_t offset, Bytes in,
              MutableBytes out) const noexcept;
 
-  // The key on the device; null: there is none.
+  // The key on the device, or null.
   [[nodiscard]] const DeviceRaw* on_device() const noexcept { return on_device_.get(); }
   // The counter of the block at `offset`, which is a multiple of the block's size.
   [[nodiscard]] CounterBlock counter_at(const CounterBlock& first_counter,
                                         std::uint64_t offset) const noexcept;
 
-  // For 3DES, counts the blocks that hold [first, end) as encrypted. If the key may not encrypt
+  // For 3DES: counts the blocks that hold [first, end) as encrypted. If the key may not encrypt
   // that many (SP 800-67, section 3.4), counts nothing and throws Error(usage).
   void count_encrypted(std::uint64_t first, std::uint64_t end);
   void uncount(std::uint64_t first, std::uint64_t end) noexcept;
@@ -63,7 +62,7 @@ class CtrContext final : public Context {
 
   CtrKey& key_;
   const CounterBlock first_counter_;
-  const std::uint64_t limit_bytes_;  // offsets are below
+  const std::uint64_t limit_bytes_;  // every offset is below
 };
 
 }  // namespace paes::keystream

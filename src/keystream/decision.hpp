@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether precomputing pays for one context. It looks at the costs (costs.hpp) of its key, together
-// with the part of its requests that found keystream in time. If precomputing does not pay, the
-// context stops asking for keystream, and tries again some thousand requests later.
+// Whether precomputing pays for one context, judging by the costs of its key (costs.hpp) and by the
+// fraction of its requests that found keystream in time. If it does not pay, the context stops
+// asking for keystream, and tries again some thousand requests later.
 //
 // Clients call these functions under their context's mutex, unless a comment says otherwise.
 #pragma once
@@ -21,12 +21,12 @@ class Decision {
         is_trying_(has_window),
         expected_(has_workers ? Way::other : Way::own) {}
 
-  // From any thread: whether to time this request. Reading the clock twice costs a fifth of an XOR.
+  // Whether to time this request, which takes a fifth of an XOR's time. Any thread may call it.
   [[nodiscard]] bool is_timed() const noexcept {
     return uses_.load(std::memory_order_relaxed) % timed_uses == 0 ||
            is_trying_.load(std::memory_order_relaxed);
   }
-  // True: this request is to compute, although keystream may be there.
+  // True if this request is to compute even if keystream is there.
   [[nodiscard]] bool begin_use() noexcept {
     const std::uint32_t use = uses_.load(std::memory_order_relaxed);
     uses_.store(use + 1, std::memory_order_relaxed);
@@ -55,12 +55,12 @@ class Decision {
   // decision and the next try.
   static constexpr std::uint32_t look_uses = 32;
   static constexpr std::uint32_t uses_before_try = 4096;
-  // One request in so many is timed; during a try, every one.
+  // One request in this many is timed; during a try, every one.
   static constexpr std::uint32_t timed_uses = 16;
-  // Comparison runs: one request in so many computes although keystream is there, and more of them
-  // during a try. So the cost of computing is measured with the caller's text and caches. What
-  // bind() measures in hot caches is too optimistic. Measured case (docs/log/keystream.md, "What
-  // each mechanism gains"): `vaes512` beside a worker, with a delay between requests.
+  // Comparison runs: one request in this many, and more of them during a try, computes although
+  // keystream is there. So the cost of computing is measured with the caller's text and caches;
+  // what bind() measures in hot caches is too optimistic. Measured case (docs/log/keystream.md,
+  // "What each mechanism gains"): `vaes512` beside a worker, with a delay between requests.
   static constexpr std::uint32_t compared_uses = 256;
   static constexpr std::uint32_t compared_uses_of_try = 8;
 
@@ -87,9 +87,9 @@ class Decision {
   const bool has_workers_;
   std::atomic<std::uint32_t> uses_{0};
   std::uint32_t hits_ = 0;          // since the last look
-  std::uint32_t uses_without_ = 0;  // since precomputing was found not to pay
+  std::uint32_t uses_without_ = 0;  // since precomputing stopped
   bool is_on_ = true;
-  std::atomic<bool> is_trying_;  // every request is measured, to learn what it costs
+  std::atomic<bool> is_trying_;  // every request is timed, to learn what it costs
   Way expected_;                 // by which keystream will be fetched
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device as a source of keystream: it makes many chunks of counter mode in one call
-// (message/device.hpp), in memory that is pinned once. Only workers use it, for windows that are
-// wide enough, and the worker that calls it sleeps meanwhile.
+// A device as a source of keystream: one call (message/device.hpp) makes many chunks of counter
+// mode, in memory that is pinned once. Only workers use it, for windows that are wide enough, and
+// the worker that calls it sleeps meanwhile.
 //
 // It has not been measured on a GPU yet.
 #pragma once
@@ -25,7 +25,7 @@ class DeviceSource {
   // A megabyte of chunks of the usual size: long enough for a bus, short enough for a worker.
   static constexpr std::size_t most_chunks = 256;
 
-  // Throws Error(failure) when the budget or the system has no memory for it.
+  // Throws Error(failure) if the budget or the system has no memory for it.
   DeviceSource(std::shared_ptr<Device> device, std::size_t chunk_bytes,
                const std::shared_ptr<Budget>& budget);
   ~DeviceSource() { device_->unpin(pages_.data()); }
@@ -37,13 +37,13 @@ class DeviceSource {
   [[nodiscard]] std::size_t unlocked_bytes() const noexcept {
     return pages_.is_locked() ? 0 : pages_.size();
   }
-  // Whether it works, and is expected to make a chunk in less time than a kernel. A slow device is
-  // tried again from time to time.
+  // Whether it works, and is expected to make a chunk faster than a kernel. A slow device is tried
+  // again from time to time.
   [[nodiscard]] bool pays(const Costs& costs) noexcept;
 
-  // Makes the keystream of so many chunks, up to most_chunks, from counter block `start` on. Calls
-  // take(index, keystream) for each, and wipes its own memory. False: the device is busy, or it has
-  // failed and is not asked again.
+  // Makes the keystream of `count` chunks, at most most_chunks, from counter block `start` on.
+  // Calls take(index, keystream) for each, and wipes its own memory. False if the device is busy,
+  // or has failed and is not asked again.
   template <typename Take>
   [[nodiscard]] bool make(const DeviceRaw& key, const CounterBlock& start, std::size_t chunks,
                           Costs& costs, const Take& take) noexcept;

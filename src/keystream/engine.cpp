@@ -16,8 +16,7 @@ namespace paes::keystream {
 
 namespace {
 
-// What a context takes, together with its places in the precomputer's orders and what the allocator
-// adds.
+// A context's memory, with its places in the precomputer's orders and the allocator's share.
 constexpr std::size_t context_memory_bytes =
     std::max(sizeof(CtrContext), sizeof(SealContext)) + 320;
 
@@ -54,7 +53,7 @@ void abandon(std::shared_ptr<void> object) noexcept {
   } catch (const std::bad_alloc&) {
     alignas(std::shared_ptr<void>) std::byte never_destroyed[sizeof object];
     (void)new (never_destroyed)
-        std::shared_ptr<void>(std::move(object));  // push_back has not taken it
+        std::shared_ptr<void>(std::move(object));  // push_back has failed and not taken it
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the public KeystreamEngine: the keys that it has bound, the contexts that it
-// has opened, and the precomputer with its workers.
+// The implementation of the public KeystreamEngine: the keys that it has bound, the contexts that
+// it has opened, and the precomputer with its workers.
 //
 //   KeystreamEngine --shared--> KeystreamService <--shared-- each worker's thread
 //                                |  owns Shared (budget, fork mark), Workers, Precomputer, Costs
@@ -8,8 +8,8 @@
 //                                |  owns its mutex, ledger and window; refers to the Precomputer
 //   whoever fills a window --shared--> Context, so that a close waits for nobody
 //
-// precomputer.hpp has the order of locks. This file's mutex is taken without any of them, and
-// nothing else is locked while it is held.
+// precomputer.hpp has the order of locks. This file's mutex is never held
+// together with another.
 #pragma once
 
 #include <map>
@@ -40,24 +40,24 @@ class KeystreamService {
 
   [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
   [[nodiscard]] Precomputer& precomputer() noexcept { return precomputer_; }
-  // A CtrKey or a SealKey, as the cipher's mode says. The first key of each kind is measured.
+  // Returns a CtrKey or a SealKey, by the cipher's mode. The first key of each kind is measured.
   [[nodiscard]] std::shared_ptr<BoundKey> bind(std::string_view cipher, Bytes key,
                                                std::string_view kernel);
-  // Throw Error: usage for the other mode's key, failure when the budget has no room.
+  // Throws Error(usage) for the other mode's key, and Error(failure) if the budget has no room.
   [[nodiscard]] std::shared_ptr<CtrContext> open(const std::shared_ptr<BoundKey>& key,
                                                  const CounterBlock& first_counter,
                                                  const ContextOptions& options);
   [[nodiscard]] std::shared_ptr<SealContext> open(const std::shared_ptr<BoundKey>& key,
                                                   std::unique_ptr<const MessageIvs> ivs,
                                                   const SealedOptions& options);
-  // Wipes what it has. What a worker is computing for it, the worker wipes afterwards.
+  // Wipes what the context has. What a worker is still computing for it, the worker wipes.
   void close(const std::shared_ptr<Context>& context) noexcept;
   bool idle(IdleTime::Clock::time_point deadline) noexcept { return precomputer_.idle(deadline); }
   [[nodiscard]] KeystreamStatistics statistics() const;
 
  private:
   void refuse_in_child() const;
-  // The key, if this engine has bound it to that mode; else throws Error(usage).
+  // The key, if this engine has bound it for that mode; otherwise throws Error(usage).
   template <typename OneKey>
   [[nodiscard]] std::shared_ptr<OneKey> own(const std::shared_ptr<BoundKey>& key,
                                             const char* other_mode, const char* hint) const;
@@ -70,16 +70,15 @@ class KeystreamService {
 
   mutable std::mutex mutex_;
   std::set<const Context*> contexts_;
-  KeystreamStatistics closed_;  // the counts of closed contexts
-  // By kernel, length of the key and whether it is for GCM.
+  KeystreamStatistics closed_;  // counts of closed contexts
+  // By kernel, key length, and whether the key is for GCM.
   std::map<std::tuple<const Kernel*, std::size_t, bool>, std::shared_ptr<Costs>> costs_;
 };
 
-// Never destroys the object. It stays reachable, so that leak checkers ignore it, unless memory has
-// run out.
+// Never destroys the object. It stays reachable for leak checkers, unless memory has run out.
 void abandon(std::shared_ptr<void> object) noexcept;
 
-// The context as its client holds it, together with the engine. When the client lets go of it, it
+// A client's handle of its context, together with the engine. When the client drops it, the context
 // is wiped and its memory goes back.
 template <typename OneContext>
 std::shared_ptr<OneContext> closing_itself(std::shared_ptr<KeystreamService> engine,
@@ -91,8 +90,8 @@ std::shared_ptr<OneContext> closing_itself(std::shared_ptr<KeystreamService> eng
       engine->close(context);
       context.reset();
     } else {
-      // In a child, threads of the parent, which the child lacks, may hold what a close would wait
-      // for. Keystream is zero here, and the child never uses the rest.
+      // In a child, threads that only the parent has may hold what a close would wait for.
+      // Keystream is zero here, and the child never uses the rest.
       abandon(std::move(context));
       abandon(std::move(engine));
     }

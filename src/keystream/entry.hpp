@@ -24,15 +24,15 @@ struct Slab;
 enum class EntryState : std::uint64_t {
   empty,      // no keystream; the slot, if there is one, is zero. The chunk, if any, has been used.
   filling,    // a worker or idle() computes the chunk's keystream
-  abandoned,  // the same, but the chunk has been used meanwhile: whoever computes it wipes it
+  abandoned,  // being computed, but the chunk has been used meanwhile: whoever computes it wipes it
   begun,      // the chunk's keystream from `fresh_from` to `fresh_end`, and zeros after that
   ready,      // the chunk's keystream from `fresh_from` to its end
   taken,      // a client uses it
   evicting,   // being wiped, for its memory or for another chunk
 };
 
-// The word is chunk and state. Only the holder, who has made the state filling, taken or evicting,
-// touches the other members.
+// The word combines chunk and state. Only the holder, who has set the state to filling, taken or
+// evicting, touches the other members.
 struct alignas(64) Entry {
   static constexpr unsigned state_bits = 3;
   static constexpr std::uint64_t no_chunk = ~std::uint64_t{0} >> state_bits;
@@ -54,20 +54,20 @@ struct alignas(64) Entry {
     return word.compare_exchange_strong(seen, word_of(chunk, state), std::memory_order_acq_rel,
                                         std::memory_order_acquire);
   }
-  // The holder gives the entry back.
+  // The holder gives the entry back in this state.
   void publish(std::uint64_t chunk, EntryState state) noexcept {
     word.store(word_of(chunk, state), std::memory_order_release);
   }
 
   std::atomic<std::uint64_t> word{word_of(no_chunk, EntryState::empty)};
   std::uint8_t* slot = nullptr;
-  Slab* slab = nullptr;         // the one that the slot belongs to
-  const void* maker = nullptr;  // the thread that has computed the chunk, or the last part of it
+  Slab* slab = nullptr;         // that the slot belongs to
+  const void* maker = nullptr;  // the thread that computed the chunk, or the last part of it
   std::uint32_t fresh_from = 0;
   std::uint32_t fresh_end = 0;
 };
 
-// Tells this thread from all others that live.
+// Its address identifies this thread among all that live.
 inline thread_local char thread_mark = 0;
 [[nodiscard]] inline const void* this_thread() noexcept { return &thread_mark; }
 

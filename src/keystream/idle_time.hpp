@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that a call of idle() has, and what fits into it. Nothing is begun that would end too
-// late. If there is no time for a whole chunk, a part of one is computed: whole passes of the
-// kernel. The next call, a worker or the client itself completes the chunk.
+// The time of a call of idle(), and what fits into it. Nothing is begun that would end too late. If
+// there is no time for a whole chunk, a part of one is computed, in whole passes of the kernel, and
+// the next call, a worker or the client completes it.
 //
 // Measured cases (docs/log/keystream.md, "What each mechanism gains"): 3DES and AES-GCM with the
 // 64-bit `bitslice`, which takes longer for a chunk than the client waits between requests.
@@ -23,9 +23,9 @@ class IdleTime {
   [[nodiscard]] double left_ns() const noexcept {
     return std::chrono::duration<double, std::nano>(deadline_ - Clock::now()).count();
   }
-  // What may be computed of the candidate's next chunk in so much time; no bytes: nothing.
+  // How much of the candidate's next chunk may be computed in this time; possibly nothing.
   [[nodiscard]] Share share_for(const Candidate& candidate, double left_ns) const noexcept;
-  // Fills the window where it has slots. False: the time was too short for all that could be done.
+  // Fills the window where it has slots. False if the time was too short for everything.
   [[nodiscard]] bool fill(Candidate& candidate) const noexcept;
 
  private:

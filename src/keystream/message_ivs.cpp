@@ -26,8 +26,7 @@ EncryptedIvs::~EncryptedIvs() {
   }
 }
 
-// Every kernel that has GCM has counter mode, and zeros encrypted with it are the encrypted
-// counter.
+// Every kernel with GCM has counter mode, in which zeros become the encrypted counter.
 void EncryptedIvs::make(std::uint64_t message, std::uint8_t* iv) const noexcept {
   CounterBlock number = {};
   store_be64(number.bytes + sizeof number.bytes - sizeof message, message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IVs of a sealed context: each is a pure function of its message's number, so that it can be
-// made before the message is there.
+// The IVs of a sealed context. Each is a pure function of its message's number, so it can be made
+// before the message is there.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class MessageIvs {
   MessageIvs(const MessageIvs&) = delete;
   MessageIvs& operator=(const MessageIvs&) = delete;
 
-  // At most max_bytes, and the same for all messages.
+  // At most max_bytes, and equal for all messages.
   [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
-  // `iv` has bytes(). No two numbers have the same one.
+  // `iv` has bytes(). No two numbers get equal IVs.
   virtual void make(std::uint64_t message, std::uint8_t* iv) const noexcept = 0;
 };
 
@@ -47,7 +47,7 @@ class CountedIvs final : public MessageIvs {
 
 // For formats whose IVs are 16 random bytes: the number, encrypted with AES. A block cipher is a
 // permutation, so no two numbers share an IV. Without the key nobody can tell these IVs from random
-// ones, so they meet IVs from elsewhere no more often than those do.
+// ones, so they collide with other IVs no more often than random ones do.
 class EncryptedIvs final : public MessageIvs {
  public:
   // `key` has 16, 24 or 32 random bytes, and encrypts nothing else.

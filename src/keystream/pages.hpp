@@ -8,7 +8,7 @@
 
 namespace paes::keystream {
 
-// The destructor wipes and unmaps. Throws std::bad_alloc.
+// The destructor wipes and unmaps. The constructor throws std::bad_alloc.
 class Pages {
  public:
   explicit Pages(std::size_t bytes);
@@ -21,7 +21,7 @@ class Pages {
   [[nodiscard]] bool is_locked() const noexcept { return is_locked_; }
   [[nodiscard]] bool is_wiped_in_children() const noexcept { return is_wiped_in_children_; }
 
-  // So many bytes, rounded up to whole pages.
+  // Rounds up to whole pages.
   [[nodiscard]] static std::size_t whole(std::size_t bytes) noexcept;
 
  private:

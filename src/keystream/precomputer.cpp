@@ -29,7 +29,7 @@ void Precomputer::request(Candidate& candidate, Wake wake) noexcept {
     } while (!requests_.compare_exchange_weak(first, &candidate, std::memory_order_seq_cst,
                                               std::memory_order_relaxed));
   }
-  // A request that nobody has seen yet may be one that woke nobody.
+  // A request that nobody has seen yet may have woken nobody.
   if (shared_.has_workers && wake == Wake::a_worker) {
     workers_.wake();
   }
@@ -40,8 +40,7 @@ void Precomputer::collect_requests() noexcept {
   while (requested != nullptr) {
     Candidate& candidate = *requested;
     requested = candidate.scheduling().next_requested;
-    // From here on it may be requested again. The exchange shows what its clients have written
-    // before.
+    // From here on it may be requested again. The exchange shows what its clients wrote before.
     (void)candidate.scheduling().is_requested.exchange(false, std::memory_order_acq_rel);
     candidate.scheduling().waiting.enter(
         waiting_, {-std::int64_t{candidate.priority()}, ++arrivals_, &candidate});
@@ -59,8 +58,8 @@ void Precomputer::stop_waiting(Candidate& candidate) noexcept {
   note_highest_waiting();
 }
 
-// The waiting candidate of the highest priority. For a client's thread: the first among
-// most_looked_at that this thread uses, else the one that it used last.
+// The waiting candidate of the highest priority. For a client's thread it is the first among
+// most_looked_at that this thread uses, or else the one that it used last.
 Candidate* Precomputer::pick(const void* client, Candidate* last) noexcept {
   collect_requests();
   int looked_at = 0;
@@ -75,7 +74,7 @@ Candidate* Precomputer::pick(const void* client, Candidate* last) noexcept {
   return last != nullptr && last->scheduling().waiting.is_taken() ? last : nullptr;
 }
 
-// The next chunk to be computed, with a slot for it.
+// The next chunk to compute, with a slot for it.
 Fill Precomputer::next_fill(Candidate& candidate, const Share& share) noexcept {
   if (!candidate.window().allocate_ring()) {
     return {};
@@ -111,11 +110,10 @@ void Precomputer::fill_one(Lock& lock, Candidate& candidate, const Share& share)
   lock.unlock();
   candidate.compute(fill, share);
   lock.lock();
-  rank(candidate);  // an eviction meanwhile took its rank, but left it this chunk's slot
+  rank(candidate);  // an eviction took its rank meanwhile, but left it this chunk's slot
 }
 
-// Has a device make a run of chunks that the window lacks. False: it does not pay, or there is
-// nothing to make.
+// Has a device make a run of chunks that the window lacks. False if that does not pay.
 bool Precomputer::fill_by_device(Lock& lock, Candidate& candidate) noexcept {
   const std::int64_t step = candidate.window().run_step();
   if (device_ == nullptr || step == 0 ||
@@ -125,7 +123,7 @@ bool Precomputer::fill_by_device(Lock& lock, Candidate& candidate) noexcept {
   }
   std::array<Fill, DeviceSource::most_chunks> fills;
   std::size_t count = 0;
-  std::size_t in_run = 0;  // how many of these lie next to each other
+  std::size_t in_run = 0;  // how many of these are consecutive
   while (count < fills.size() && in_run == count) {
     const Fill fill = next_fill(candidate, {});
     if (fill.entry == nullptr) {
@@ -158,7 +156,7 @@ bool Precomputer::fill_by_device(Lock& lock, Candidate& candidate) noexcept {
 }
 
 bool Precomputer::work() noexcept {
-  std::shared_ptr<Candidate> held;  // let go of without the mutex
+  std::shared_ptr<Candidate> held;  // released without the mutex
   Lock lock(mutex_);
   Candidate* const candidate = pick(nullptr, nullptr);
   if (candidate == nullptr) {
@@ -187,8 +185,7 @@ bool Precomputer::idle(IdleTime::Clock::time_point deadline) noexcept {
       collect_requests();
     }
   }
-  // The context that is filled without the mutex must not have a lower priority than those that
-  // wait.
+  // A context filled without the mutex must not have a lower priority than those that wait.
   if (last != nullptr && last->is_used_by(this_thread()) &&
       last->priority() >= highest_waiting_.load(std::memory_order_relaxed) && !last->is_closing()) {
     const bool is_in_time = time.fill(*last);

@@ -4,17 +4,17 @@
 //
 // One mutex guards orders and slots. While keystream is computed, it is not held. No client takes
 // it on its way to an XOR, unless the ledger needs room (make_room): a request for keystream goes
-// into a lock-free list. Workers run at SCHED_IDLE, and the system may set one aside that holds the
-// mutex. Therefore idle() only tries to lock it, and fills the context that its thread has used
-// last without it.
+// into a lock-free list. Workers run at SCHED_IDLE, and the system may set one aside while it holds
+// the mutex. So idle() only tries to lock it; otherwise it fills the context that its thread has
+// used last, without the mutex.
 //
-// Locks are taken in this order: a context's mutex; the precomputer's mutex; the device source's;
-// the workers' mutex, after which nothing is locked. close(), forget() and make_room() must be
-// called without the context's mutex. Nobody lets go of a candidate while holding the mutex,
-// because the last one to do so calls forget().
+// Locks are taken in this order: a context's mutex; the precomputer's; the device source's; the
+// workers', after which nothing is locked. Call close(), forget() and make_room() without the
+// context's mutex. Nobody releases a candidate while holding the mutex, because the last release
+// calls forget().
 //
-// Eviction takes keystream from the context of the lowest priority, and among equals from the one
-// that was used least recently, unless that one was used later than the context that asks.
+// Eviction takes keystream from the context of the lowest priority, and among equals from the least
+// recently used one, unless that was used later than the context that asks.
 //
 // Measured cases (docs/log/keystream.md, "What each mechanism gains"): for idle() without the mutex
 // a client beside a worker; for eviction 256 contexts, of which the budget holds a quarter and a
@@ -37,8 +37,8 @@
 
 namespace paes::keystream {
 
-// What all parts of one keystream engine share, and what clients read for each chunk. Nothing in it
-// changes often but `age`, which has a cache line of its own.
+// What all parts of one keystream engine share, and what clients read for each chunk. Only `age`
+// changes often, so it has a cache line of its own.
 struct Shared {  // NOLINT(clang-analyzer-optin.performance.Padding)
   const std::size_t chunk_bytes;
   const bool has_workers;
@@ -48,13 +48,13 @@ struct Shared {  // NOLINT(clang-analyzer-optin.performance.Padding)
   alignas(64) std::atomic<std::uint64_t> age{1};
 };
 
-// Whom a request for keystream wakes. Waking a thread takes some ten microseconds, too long for a
-// client whose data waits, unless that is once in some thousand requests.
+// Who is woken by a request for keystream. Waking a thread takes some ten microseconds: too long
+// for a client whose data waits, unless it happens once in some thousand requests.
 enum class Wake : unsigned { nobody, a_worker };
 
 class Precomputer final : public WorkSource {
  public:
-  // The device may be null. Throws Error(failure) when there is no memory for its work.
+  // `device` may be null. Throws Error(failure) if there is no memory for its work.
   Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Device> device);
   Precomputer(const Precomputer&) = delete;
   Precomputer& operator=(const Precomputer&) = delete;
@@ -66,26 +66,26 @@ class Precomputer final : public WorkSource {
 
   // --- Clients.
 
-  // Asks for keystream, unless that has been asked for. Under the context's mutex.
+  // Asks for keystream, unless that has been asked for already. Under the context's mutex.
   void request(Candidate& candidate, Wake wake) noexcept;
-  // Gives memory of keystream back to the budget. False: there is none left to give.
+  // Gives memory of keystream back to the budget. False if there is none left to give.
   [[nodiscard]] bool make_room() noexcept;
-  // KeystreamEngine::idle.
+  // Implements KeystreamEngine::idle.
   bool idle(IdleTime::Clock::time_point deadline) noexcept;
-  // Takes back all keystream of the candidate that nobody holds, and gives it no more.
+  // Takes back all keystream of the candidate that nobody holds. It gets no more.
   void close(Candidate& candidate) noexcept;
-  // Takes the rest, once nobody fills it any more.
+  // Takes back the rest, once nobody fills it any more.
   void forget(Candidate& candidate) noexcept;
 
   // --- Workers.
 
-  // Computes a chunk, or has the device make a run. False: no context waits.
+  // Computes a chunk, or has the device make a run. False if no context waits.
   [[nodiscard]] bool work() noexcept override;
   [[nodiscard]] bool has_work() const noexcept override {
     return has_requests() || highest_waiting_.load(std::memory_order_relaxed) != nobody_waits;
   }
 
-  // Adds what the precomputer knows.
+  // Adds the precomputer's numbers.
   void add_to(KeystreamStatistics& statistics) const noexcept;
 
  private:
@@ -108,8 +108,8 @@ class Precomputer final : public WorkSource {
 
   Shared& shared_;
   Workers& workers_;
-  const std::unique_ptr<DeviceSource> device_;  // null: none
-  std::atomic<Candidate*> requests_{nullptr};   // those since the last collection
+  const std::unique_ptr<DeviceSource> device_;  // null: no device
+  std::atomic<Candidate*> requests_{nullptr};   // since the last collection
   // The highest priority among those that wait, as far as is known.
   std::atomic<int> highest_waiting_{nobody_waits};
 

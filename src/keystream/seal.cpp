@@ -14,13 +14,13 @@ namespace paes::keystream {
 
 namespace {
 
-// The keystream of the text begins with a cache line of the slot, where the XOR is fastest. The
-// mask is right before it, so that one call of the kernel makes both. The IV is before that.
+// A slot holds the IV, the mask right before the text's keystream, and that keystream, which begins
+// on a cache line, where the XOR is fastest. One call of the kernel makes mask and keystream.
 constexpr std::size_t text_at = Slots::line_bytes;
 constexpr std::size_t mask_at = text_at - block_bytes;
 constexpr std::size_t iv_at = mask_at - MessageIvs::max_bytes;
 
-// An IV that is made at once.
+// An IV that is made on the spot.
 struct MessageIv {
   MessageIv(const MessageIvs& ivs, std::uint64_t message) noexcept : size(ivs.bytes()) {
     ivs.make(message, bytes);
@@ -31,7 +31,7 @@ struct MessageIv {
   std::size_t size;
 };
 
-// No more messages than an entry can tell apart.
+// At most as many messages as an entry can tell apart.
 std::uint64_t limit_of(const SealedOptions& options) noexcept {
   return options.limit_messages != 0 ? std::min(options.limit_messages, Entry::no_chunk)
                                      : Entry::no_chunk;
@@ -80,7 +80,7 @@ void SealContext::check_lengths(Bytes in, Bytes out, Bytes tag) const {
   }
 }
 
-// The call that makes the beginning of the text's keystream makes IV and mask as well.
+// The call that makes the beginning of the text's keystream also makes IV and mask.
 void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot, std::size_t from,
                                  std::size_t bytes) const noexcept {
   if (from == 0) {
@@ -94,7 +94,7 @@ void SealContext::make_keystream(std::uint64_t message, std::uint8_t* slot, std:
 namespace {
 
 bool overlap(Bytes a, Bytes b) noexcept {
-  const std::less<const std::uint8_t*> is_before;  // which also compares places in two objects
+  const std::less<const std::uint8_t*> is_before;  // std::less also compares places in two objects
   return !a.empty() && !b.empty() && is_before(a.data(), b.data() + b.size()) &&
          is_before(b.data(), a.data() + a.size());
 }
@@ -106,7 +106,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   assert(iv.empty() || iv.size() == ivs_->bytes());
   check(message, 1);
   check_lengths(in, out, tag);
-  // With keystream that is ready the ciphertext is written before the tag is computed.
+  // With ready keystream, the ciphertext is written before the tag is computed.
   const std::vector<std::uint8_t> own_aad =
       overlap(aad, out) ? std::vector(aad.begin(), aad.end()) : std::vector<std::uint8_t>();
   if (!own_aad.empty()) {
@@ -138,7 +138,7 @@ void SealContext::seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   }
   end_timing(watch, part, in.size());
   if (!shared().mark.is_intact()) {
-    // A signal's handler has forked in the middle of this call: what was written may be the text.
+    // A signal handler has forked during this call: what was written may be the text.
     wipe(out);
     wipe(tag);
     refuse_in_child();
@@ -155,7 +155,7 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   bool is_authentic = false;
   if (part.has_keystream()) {
     is_authentic = open_with(*part.entry, message, aad, in, out, tag);
-    refuse_in_child();  // there the mask may have been zero
+    refuse_in_child();  // in a child, the mask may have been zero
   } else {
     is_authentic = key_.open(MessageIv(*ivs_, message), aad, in, out, tag);
     discard(part, message);
@@ -164,11 +164,11 @@ bool SealContext::open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes 
   return is_authentic;
 }
 
-// Decrypts nothing before the tag is checked. After a forgery the keystream is still there.
+// Decrypts nothing before the tag is checked. The keystream survives a forgery.
 bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Bytes in,
                             MutableBytes out, Bytes tag) const noexcept {
   Tag full;
-  const WipeOnExit wiped(full.bytes);  // after a forgery, the tag that would have been believed
+  const WipeOnExit wiped(full.bytes);  // it would validate a forgery
   key_.make_tag(aad, in, Bytes(entry.slot + mask_at, block_bytes), full);
   if (!equal_constant_time(Bytes(full.bytes, tag.size()), tag)) {
     wipe(out);
@@ -180,8 +180,7 @@ bool SealContext::open_with(Entry& entry, std::uint64_t message, Bytes aad, Byte
   return true;
 }
 
-// After the text is used, its keystream is wiped already. IV, mask and the rest of the chunk go
-// here.
+// The text's keystream is wiped already. IV, mask and the rest of the chunk are wiped here.
 void SealContext::give_back_used(Entry& entry, std::uint64_t message,
                                  std::size_t text_bytes) const noexcept {
   wipe(entry.slot + iv_at, text_at - iv_at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AES-GCM (SP 800-38D) for messages that fit into a chunk. A context is a row of IVs, one for each
-// message. A chunk is what a message takes besides its hash: its IV, the mask of its tag, E(J0),
-// and the keystream of its text.
+// message. A chunk is everything a message needs besides its hash: its IV, the mask of its tag,
+// E(J0), and the keystream of its text.
 #pragma once
 
 #include "keystream/context.hpp"
@@ -12,7 +12,7 @@ namespace paes::keystream {
 
 class SealKey final : public BoundKey {
  public:
-  // Throws Error(usage) for a key of the wrong length, Error(failure) beyond the budget.
+  // Throws Error(usage) for a key of the wrong length, and Error(failure) beyond the budget.
   SealKey(Bytes key, const Kernel& kernel, std::shared_ptr<Costs> costs,
           std::shared_ptr<Budget> budget);
 
@@ -28,7 +28,7 @@ class SealContext final : public Context {
   SealContext(Precomputer& precomputer, Reservation memory, const std::shared_ptr<SealKey>& key,
               std::unique_ptr<const MessageIvs> ivs, const SealedOptions& options);
 
-  // `iv` gets the message's, or is empty: then the caller knows it.
+  // `iv` receives the message's IV, or is empty if the caller knows it.
   void seal(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
             MutableBytes iv = {});
   [[nodiscard]] bool open(std::uint64_t message, Bytes aad, Bytes in, MutableBytes out, Bytes tag);
@@ -46,7 +46,7 @@ class SealContext final : public Context {
 
   const GcmKey& key_;
   const std::unique_ptr<const MessageIvs> ivs_;
-  const std::uint64_t limit_messages_;  // numbers are below
+  const std::uint64_t limit_messages_;  // every number is below
 };
 
 }  // namespace paes::keystream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for keystream: one slot a chunk. Slots come in slabs. A slab is taken from the system, and
-// given back, as a whole. A free slot is all zero, and kernels turn the zeros into keystream in
-// place.
+// Memory for keystream: one slot per chunk. Slots come in slabs, each of which is taken from the
+// system and given back as a whole. A free slot is all zero, and kernels turn the zeros into
+// keystream in place.
 #pragma once
 
 #include <memory>
@@ -25,21 +25,21 @@ class Slots {
   Slots(std::size_t chunk_bytes, std::shared_ptr<Budget> budget) noexcept;
 
   struct Slot {
-    std::uint8_t* bytes = nullptr;  // null: no slot is free, and the budget has no room for more
+    std::uint8_t* bytes = nullptr;  // null if no slot is free and the budget has no room for more
     Slab* slab = nullptr;
   };
   [[nodiscard]] Slot take() noexcept;
   void give_back(Slot slot) noexcept;
-  // Gives the system a slab back, all of whose slots are free. False: there is none.
+  // Gives a slab whose slots are all free back to the system. False if there is none.
   bool shrink() noexcept;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return slabs_.size() * slab_bytes_; }
   [[nodiscard]] std::size_t unlocked_bytes() const noexcept;
 
   static constexpr std::size_t slots_in_slab = 16;
-  // A slot is a cache line longer than a chunk. Therefore each slot begins a line further on in its
-  // page, and the slots of a context do not all compete for the same sets of a cache. The line also
-  // has room for what comes before a message's keystream (seal.cpp).
+  // A slot is a cache line longer than a chunk. So each slot begins a line later in its page, and
+  // the slots of a context do not all compete for the same sets of a cache. The line also has room
+  // for what precedes a message's keystream (seal.cpp).
   static constexpr std::size_t line_bytes = 64;
   [[nodiscard]] static constexpr std::size_t slot_bytes(std::size_t chunk_bytes) noexcept {
     return chunk_bytes + line_bytes;
@@ -52,7 +52,7 @@ class Slots {
   const std::size_t slab_bytes_;
   const std::shared_ptr<Budget> budget_;
   std::vector<std::unique_ptr<Slab>> slabs_;
-  std::vector<Slab*> with_free_;  // those that have a free slot
+  std::vector<Slab*> with_free_;  // those with a free slot
 };
 
 }  // namespace paes::keystream

@@ -53,7 +53,7 @@ UsedIntervals::Claim UsedIntervals::claim_anywhere(std::uint64_t first,
 }
 
 UsedIntervals::Claim UsedIntervals::add(std::uint64_t first, std::uint64_t end) noexcept {
-  // The gaps between what is there, one after the other.
+  // Fills the gaps between what is there, one after the other.
   while (first < end) {
     const auto next = intervals_.upper_bound(Interval{first, end});
     if (next != intervals_.begin() && std::prev(next)->end > first) {

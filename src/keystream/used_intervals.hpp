@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger of what a context has encrypted: disjoint intervals, joined where they touch.
-// Encrypting twice under the same keystream gives away the XOR of both texts. Therefore nothing is
-// encrypted before it is recorded here.
+// Encrypting twice under the same keystream reveals the XOR of both texts, so nothing is encrypted
+// before it is recorded here.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class UsedIntervals {
 
   // Records [first, end), which is not empty, unless a byte of it is there already, or budget or
   // memory has no room for the record. Takes constant time for an interval that begins where the
-  // one claimed last ends.
+  // last claimed one ends.
   [[nodiscard]] Claim claim(std::uint64_t first, std::uint64_t end) noexcept {
     if (last_ != intervals_.end() && first == last_->end && end < next_first_) {
       last_->end = end;
@@ -32,13 +32,12 @@ class UsedIntervals {
     }
     return claim_anywhere(first, end);
   }
-  // Records all of [first, end), whatever is there already.
+  // Records all of [first, end), even if some of it is there already.
   [[nodiscard]] Claim add(std::uint64_t first, std::uint64_t end) noexcept;
 
   [[nodiscard]] std::size_t count() const noexcept { return intervals_.size(); }
 
-  // What an interval costs together with the allocator's own share, and how many are reserved at a
-  // time.
+  // The memory of an interval with the allocator's own share, and how many are reserved at a time.
   static constexpr std::size_t interval_bytes = 64;
   static constexpr std::size_t reserved_at_once = 4;
 
@@ -57,7 +56,7 @@ class UsedIntervals {
   Budget& budget_;
   std::size_t reserved_ = 0;  // intervals that the budget has given
   Intervals intervals_;
-  Intervals::iterator last_;  // the interval claimed last
+  Intervals::iterator last_;                                              // the last one claimed
   std::uint64_t next_first_ = std::numeric_limits<std::uint64_t>::max();  // of the one after it
 };
 

@@ -11,9 +11,9 @@ namespace paes::keystream {
 
 namespace {
 
-// How much fetch_next() fetches: the nearest cache has to hold text and output as well.
+// How much fetch_next() fetches: the nearest cache must also hold text and output.
 constexpr std::size_t most_fetched_bytes = 8192;
-// The most chunks that a search skips. Two suffice, because none is skipped where a call of idle()
+// The most chunks that a search skips. Two are enough, because none is skipped if a call of idle()
 // completes less than half of a chunk (idle_time.cpp).
 constexpr std::int64_t most_skipped = 2;
 // How many chunks a client may be behind the one that has overtaken it. An eighth of the window, at
@@ -113,7 +113,7 @@ bool Window::is_filled() const noexcept {
   if (ring == nullptr) {
     return false;
   }
-  // Chunks are filled in order, so that one of them tells.
+  // Chunks are filled in order, so one of them tells for all.
   const std::uint32_t last_looked_at = depth() - depth() / 4 - 1;
   const std::uint64_t chunk = chunk_at(next_.load(std::memory_order_relaxed), last_looked_at);
   return entry_of(ring, chunk).word.load(std::memory_order_relaxed) ==
@@ -134,12 +134,12 @@ Fill Window::next_fill(const Share& share) noexcept {
   const std::uint64_t next = next_.load(std::memory_order_acquire);
   const std::int64_t end = depth();
   const std::int64_t few = std::min(most_skipped, end);
-  // A chunk that the client has named itself is not skipped: the client may wait for several calls.
+  // A chunk that the client itself has named is not skipped: the client may wait for several calls.
   const std::int64_t first_step =
       is_named_.load(std::memory_order_relaxed) ? 0 : std::min(share.first_step, few);
   std::int64_t step = 0;
   Fill fill = search(next, step, few, first_step);
-  if (fill.entry == nullptr && step == few) {  // else the context has no chunks beyond
+  if (fill.entry == nullptr && step == few) {  // otherwise the context has no chunks beyond
     std::uint64_t place = search_from_.load(std::memory_order_relaxed);
     step = std::max(steps_in_window(next, place), few);
     fill = search(next, step, end, 0);
@@ -155,7 +155,7 @@ Fill Window::next_fill(const Share& share) noexcept {
 }
 
 // Searches the chunks from `step` to `end`. Before `first_step` it takes only those that are begun.
-// Leaves in `step` the place of the chunk that it found, or where it ended.
+// Sets `step` to the place of the chunk that it found, or to where it ended.
 Fill Window::search(std::uint64_t next, std::int64_t& step, std::int64_t end,
                     std::int64_t first_step) const noexcept {
   Entry* const ring = ring_.load(std::memory_order_relaxed);
@@ -172,7 +172,7 @@ Fill Window::search(std::uint64_t next, std::int64_t& step, std::int64_t end,
   return {};
 }
 
-// Holds the entry for this chunk, if nobody holds it, and if the chunk is not ready or used.
+// Holds the entry for this chunk, if nobody holds it and the chunk is neither ready nor used.
 bool Window::hold_for(Entry& entry, std::uint64_t chunk, bool must_be_begun) const noexcept {
   std::uint64_t word = entry.word.load(std::memory_order_acquire);
   while (true) {
@@ -227,7 +227,7 @@ void Window::give_up(const Fill& fill) noexcept {
 // Sets the search back to this chunk if it is already past it.
 void Window::search_again_from(std::uint64_t chunk) noexcept {
   const std::uint64_t next = next_.load(std::memory_order_acquire);
-  const auto steps = steps_between(next, chunk);  // less than 0 or none: no client will want it
+  const auto steps = steps_between(next, chunk);  // negative or none: no client will want it
   std::uint64_t place = search_from_.load(std::memory_order_relaxed);
   while (steps >= 0 && steps < steps_in_window(next, place) &&
          !search_from_.compare_exchange_weak(place, chunk, std::memory_order_relaxed)) {

@@ -3,8 +3,8 @@
 // the client is among them. Clients take chunks out of it while other threads fill it.
 //
 // Nothing here waits. Entries are handed over by their atomic words (entry.hpp), and what clients
-// say about their place is atomic as well, so that a worker that the system sets aside in the
-// middle of this code holds nobody up. Three groups of calls belong to three kinds of callers:
+// say about their place is atomic, too. So a worker that the system sets aside in the middle of
+// this code delays nobody. Three groups of calls belong to three kinds of callers:
 //   - a client, under its context's mutex: one at a time;
 //   - whoever fills, and holds the candidate (candidate.hpp): any number, without a mutex;
 //   - the precomputer, under its mutex: memory for the ring and for its slots.
@@ -28,17 +28,16 @@ struct WindowShape {
   unsigned chunks;
   std::uint64_t first_chunk;
   std::int64_t stride;
-  std::uint64_t last_chunk;  // the last that the context has
+  std::uint64_t last_chunk;  // the context's last
 };
 
-// A chunk to be computed, or computed further. Its entry is held as `filling`.
+// A chunk to compute, or to compute further. Its entry is held as `filling`.
 struct Fill {
   Entry* entry = nullptr;  // null: the window is full
   std::uint64_t chunk = 0;
 };
 
-// How much may be computed at once where there is no time for a whole chunk. idle_time.hpp names
-// the case that this is for.
+// How much may be computed at once without time for a whole chunk (see idle_time.hpp).
 struct Share {
   std::size_t bytes = std::numeric_limits<std::size_t>::max();
   // Chunks that nobody has begun are skipped if they are fewer steps ahead than this: the client
@@ -53,11 +52,11 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  // Chunks to compute ahead; 0 while precomputing does not pay.
+  // How many chunks to compute ahead; 0 while precomputing does not pay.
   [[nodiscard]] std::uint32_t depth() const noexcept {
     return depth_.load(std::memory_order_relaxed);
   }
-  // Chunks that have been completed.
+  // How many chunks have been completed.
   [[nodiscard]] std::uint64_t filled() const noexcept {
     return filled_.load(std::memory_order_relaxed);
   }
@@ -72,46 +71,45 @@ class Window {
     Entry* entry = nullptr;     // held as `taken`; null: no keystream
     bool was_computed = false;  // somebody was computing it, and wipes it now
   };
-  // From here on nobody computes the chunk ahead, unless a part of it is given back.
+  // After this call nobody computes the chunk ahead, unless a part of it is given back.
   [[nodiscard]] Taken take(std::uint64_t chunk) noexcept;
   // Gives the entry back with what is left of its chunk.
   void give_back(Entry& entry, std::uint64_t chunk) const noexcept;
-  // Wipes what the entry has of the chunk.
+  // Wipes the chunk's keystream in the entry.
   void discard(Entry& entry, std::uint64_t chunk) const noexcept;
-  // Slides the window so that it begins after a chunk that has been used. Random access leaves the
-  // window where it is: it moves elsewhere only after two uses that are one stride apart.
+  // Slides the window so that it begins after a chunk that has been used. Random access does not
+  // move it: it moves elsewhere only after two uses that are one stride apart.
   void slide(std::uint64_t used_chunk) noexcept;
-  // Moves it so that it begins at the chunk, which the client will want next.
+  // Moves the window so that it begins at the chunk that the client will want next.
   void move_to(std::uint64_t chunk) noexcept;
   // Whether all but the last quarter is filled.
   [[nodiscard]] bool is_filled() const noexcept;
 
   // --- Whoever fills.
 
-  // The next chunk that should be computed, or computed further.
+  // The next chunk to compute, or to compute further.
   [[nodiscard]] Fill next_fill(const Share& share) noexcept;
-  // After `bytes` more of the chunk's keystream are in the slot: the entry becomes ready or begun.
-  // If the chunk has been used meanwhile, it is wiped and the entry becomes empty.
+  // Call it when `bytes` more of the chunk's keystream are in the slot. The entry becomes ready or
+  // begun; if the chunk has been used meanwhile, it is wiped and the entry becomes empty.
   void publish(const Fill& fill, std::size_t bytes) noexcept;
   // Releases an entry for which there is no slot.
   void give_up(const Fill& fill) noexcept;
-  // Has the nearest cache fetch the chunk that the client will want next, if it is ready. Measured
-  // case (docs/log/keystream.md, "What each mechanism gains"): 3DES with `bitslice_avx512`. Other
-  // cases gain when other programs fill the caches.
+  // Makes the nearest cache fetch the chunk that the client will want next, if it is ready.
+  // Measured case (docs/log/keystream.md, "What each mechanism gains"): 3DES with
+  // `bitslice_avx512`. Other cases gain when other programs fill the caches.
   void fetch_next() noexcept;
-  // About how many chunks the window lacks, beyond the one that was asked for last.
+  // About how many chunks the window lacks beyond the last one asked for.
   [[nodiscard]] std::uint32_t missing() const noexcept;
-  // +1 or -1 if chunks are used in their order or in reverse, so that a run of them is one stretch
-  // of counters; else 0.
+  // +1 or -1 if chunks are used in order or in reverse, so that runs are single stretches; else 0.
   [[nodiscard]] std::int64_t run_step() const noexcept { return stride_size_ == 1 ? stride_ : 0; }
 
   // --- The precomputer.
 
-  // Allocates the ring, unless there is one. False: there is no memory for it.
+  // Allocates the ring if there is none. False if there is no memory for it.
   [[nodiscard]] bool allocate_ring() noexcept;
   struct Evicted {
     std::size_t slots = 0;
-    std::size_t ready_chunks = 0;  // that are lost
+    std::size_t ready_chunks = 0;  // the ones lost
   };
   // Wipes all slots that nobody holds, and gives them back.
   Evicted evict(Slots& slots) noexcept;
@@ -123,7 +121,7 @@ class Window {
   // How many strides lie between the two chunks, if it is a whole number.
   [[nodiscard]] std::optional<std::int64_t> steps_between(std::uint64_t from,
                                                           std::uint64_t to) const noexcept;
-  // From the window's first chunk to this one; 0 if it is not in the window.
+  // The steps from the window's first chunk to this one; 0 if it is not in the window.
   [[nodiscard]] std::int64_t steps_in_window(std::uint64_t next,
                                              std::uint64_t chunk) const noexcept;
   [[nodiscard]] Fill search(std::uint64_t next, std::int64_t& step, std::int64_t end,
@@ -141,20 +139,20 @@ class Window {
   const std::size_t slot_bytes_;
   const std::shared_ptr<Budget> budget_;
   const std::int64_t stride_;
-  const std::uint64_t stride_size_;  // without its sign
+  const std::uint64_t stride_size_;  // absolute value
   const std::uint64_t last_chunk_;
   const std::uint32_t ring_entries_;
   const std::uint32_t full_depth_;
 
   // Clients write these. Whoever fills reads only the atomic ones.
   std::uint64_t last_used_chunk_ = Entry::no_chunk;
-  std::atomic<std::uint64_t> next_;  // the chunk that is expected next
-  // the client named next_ itself (move_to); it does not follow from a use
+  std::atomic<std::uint64_t> next_;  // the next chunk expected
+  // the client itself named next_ (move_to); it does not follow from a use
   std::atomic<bool> is_named_{true};
   std::atomic<std::uint32_t> depth_;
 
   // Whoever fills writes these.
-  alignas(64) std::atomic<std::uint64_t> search_from_;  // where the search for a chunk goes on
+  alignas(64) std::atomic<std::uint64_t> search_from_;  // where the search continues
   std::atomic<std::uint64_t> filled_{0};
 
   // The precomputer writes these.

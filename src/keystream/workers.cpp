@@ -20,17 +20,16 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Between two looks: less than a client takes to use up a window of 16 chunks, at 20 microseconds a
-// request.
+// The time between two looks: less than a client takes to use up a window of 16 chunks, at 20
+// microseconds a request.
 constexpr microseconds interval{200};
-// After this many looks in vain the pause doubles each time, until there are four looks a second.
+// After this many fruitless looks the pause doubles each time, until there are four looks a second.
 constexpr unsigned most_looks = 50;
 constexpr microseconds first_sleep{1000};
 constexpr microseconds longest_sleep{256000};
 
 void run_when_idle() noexcept {
-  // Hardens the promise to take time from nobody. Where the system refuses, workers compete as any
-  // thread does.
+  // So workers take time from nobody. If the system refuses, they compete like any thread.
   sched_param parameters = {};
   (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameters);
   (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
@@ -49,7 +48,7 @@ void Workers::start(unsigned count, const std::shared_ptr<void>& owner, WorkSour
     for (unsigned i = 0; i < count; ++i) {
       std::thread([this, owner, &source] { work(source); }).detach();
     }
-  } catch (const std::exception&) {  // the limit of threads, or memory
+  } catch (const std::exception&) {  // a limit of threads or memory
     has_all = false;
   }
   (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -69,7 +68,7 @@ void Workers::stop() noexcept {
 void Workers::wake() noexcept {
   if (awake_.load(std::memory_order_seq_cst) == 0) {
     // A client must not wait for a worker that the system has set aside while it held the mutex. If
-    // that one is about to sleep, it may miss this, and looks again when its pause is over.
+    // that worker is about to sleep, it may miss this, and looks again after its pause.
     const Lock lock(mutex_, std::try_to_lock);
     wake_.notify_one();
   }
@@ -104,8 +103,8 @@ void Workers::wait_for_work(const WorkSource& source, unsigned& looks) noexcept 
     is_looking_ = false;
     return;
   }
-  // A client looks at awake_ after its request, and a worker looks at the requests after awake_.
-  // One of them sees the other.
+  // A client looks at awake_ after its request, and a worker looks at the requests after awake_. So
+  // one of them sees the other.
   awake_.fetch_sub(1, std::memory_order_seq_cst);
   if (looks_here) {
     const unsigned doublings = std::min(looks++ - most_looks, 8U);

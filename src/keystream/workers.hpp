@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keystream engine's own threads. They run when nothing else wants the processor (SCHED_IDLE),
-// so that precomputing takes time from nobody, and they take no signals, which are the host
-// program's.
+// so that precomputing takes time from nobody. They take no signals, which belong to the host
+// program.
 //
 // Hardly any request that encrypts wakes a worker, because that takes the client some ten
-// microseconds. Instead one worker looks for work at a fixed interval. If there is none for long,
-// it looks less and less often; from then on a prefetch, a new context or the beginning of a try
+// microseconds. Instead one worker looks for work at a fixed interval. If it finds none for long,
+// it looks less and less often; then a prefetch, a new context or the beginning of a try
 // (decision.hpp) wakes it. The other workers sleep until a working one finds a second context that
 // waits.
 #pragma once
@@ -17,10 +17,10 @@
 
 namespace paes::keystream {
 
-// Where the workers' work comes from. Called by any of them.
+// The source of the workers' work. Any of them calls it.
 class WorkSource {
  public:
-  // Does a part of it. False: there is none.
+  // Does a part of the work. False if there is none.
   [[nodiscard]] virtual bool work() noexcept = 0;
   [[nodiscard]] virtual bool has_work() const noexcept = 0;
 
@@ -36,9 +36,9 @@ class Workers {
   void start(unsigned count, const std::shared_ptr<void>& owner, WorkSource& source);
   void stop() noexcept;
 
-  // Wakes one if all sleep.
+  // Wakes a worker if all sleep.
   void wake() noexcept;
-  // Wakes another one if any sleeps.
+  // Wakes another worker if any sleeps.
   void wake_another() noexcept { wake_.notify_one(); }
 
  private:
@@ -47,7 +47,7 @@ class Workers {
   void work(WorkSource& source) noexcept;
   void wait_for_work(const WorkSource& source, unsigned& looks) noexcept;
 
-  std::mutex mutex_;  // of sleep alone: nothing else is locked while it is held
+  std::mutex mutex_;  // for sleeping only: nothing else is locked while it is held
   std::condition_variable wake_;
   std::atomic<bool> is_stopping_{false};
   bool is_looking_ = false;         // a worker looks for work from time to time

@@ -7,7 +7,7 @@ namespace paes::keystream {
 
 namespace {
 
-// The thread sanitizer sees accesses of up to 16 bytes, and nothing wider.
+// The thread sanitizer sees accesses of at most 16 bytes.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool is_watched = true;
 #elif defined(__has_feature)
@@ -20,7 +20,7 @@ using Vector16 = std::uint64_t __attribute__((vector_size(16)));
 using Vector32 = std::uint64_t __attribute__((vector_size(32)));
 using Vector64 = std::uint64_t __attribute__((vector_size(64)));
 
-// A register's worth of bytes, wherever they are.
+// A register's worth of bytes at any address.
 template <typename Vector>
 struct [[gnu::packed, gnu::may_alias]] Lane {
   Vector value;
@@ -52,7 +52,7 @@ inline __attribute__((always_inline)) std::size_t pass(std::uint8_t* key_bytes, 
   return steps * lanes * sizeof(Vector);
 }
 
-// The width that every x86-64 and Armv8 has.
+// The width of every x86-64 and Armv8.
 std::size_t pass_16(std::uint8_t* key, std::size_t bytes, const std::uint8_t* in,
                     std::uint8_t* out) noexcept {
   return pass<Vector16>(key, bytes, in, out);
@@ -95,7 +95,7 @@ void xor_and_wipe(MutableBytes keystream, const std::uint8_t* in, std::uint8_t* 
     out[at] = static_cast<std::uint8_t>(in[at] ^ key[at]);
     key[at] = 0;
   }
-  // The compiler must not drop stores to keystream, although nobody reads it again.
+  // Compilers must not drop stores to keystream that nobody reads again.
   asm volatile("" : : "r"(key) : "memory");
 }
 

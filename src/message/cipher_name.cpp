@@ -14,7 +14,7 @@ struct Sized {
   const char* name;
   std::size_t key_bytes;
   Cipher cipher;
-  bool has_xts;  // SP 800-38E takes XTS from IEEE 1619, which has no AES-192
+  bool has_xts;  // SP 800-38E takes XTS from IEEE 1619, which does not have AES-192
 };
 constexpr Sized sized[] = {{"aes-128", 16, Cipher::aes, true},
                            {"aes-192", 24, Cipher::aes, false},
@@ -71,7 +71,7 @@ bool has_cipher(const Kernel& kernel, const CipherName& name) noexcept {
     return true;
   }
   return kernel.has(row.encrypt) && kernel.has(row.decrypt) &&
-         // The units' numbers are encrypted block by block.
+         // The units' numbers are encrypted in ECB.
          (!row.has_units || kernel.has(Operation::ecb_encrypt));
 }
 

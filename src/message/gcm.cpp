@@ -18,7 +18,7 @@ namespace {
   return !iv.empty() && in.size() <= gcm::max_plaintext_bytes && gcm::is_tag_length(tag_bytes);
 }
 
-// Short inputs of the hash are gathered here, because a call costs more than a block.
+// Short inputs of the hash are collected here, because a call costs more than a block.
 struct alignas(16) FewBlocks {
   std::uint8_t bytes[4 * block_bytes];
 };
@@ -27,7 +27,7 @@ constexpr std::size_t bytes_of_whole_blocks(std::size_t bytes) noexcept {
   return (bytes + block_bytes - 1) / block_bytes * block_bytes;
 }
 
-// Whether the claimed tag is right; what was decrypted is wiped where it is not.
+// Whether the claimed tag is right; if not, wipes the decrypted text.
 bool accept(const Tag& computed, Bytes claimed, MutableBytes text) noexcept {
   const bool is_authentic = equal_constant_time(Bytes(computed.bytes, claimed.size()), claimed);
   if (!is_authentic) {
@@ -68,7 +68,7 @@ GcmKey::~GcmKey() {
 
 void GcmKey::hash_padded(HashValue& hash, Bytes data) const noexcept {
   if (data.size() <=
-      sizeof(FewBlocks)) {  // most messages have little AAD, and each call costs time
+      sizeof(FewBlocks)) {  // most messages have little AAD, and each call takes time
     if (!data.empty()) {
       FewBlocks padded = {};
       std::memcpy(padded.bytes, data.data(), data.size());
@@ -142,7 +142,7 @@ void GcmKey::seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
 bool GcmKey::open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag) const noexcept {
   assert(within_limits(iv, in, tag.size()) && out.size() == in.size());
   Tag full_tag;
-  const WipeOnExit wiped(full_tag.bytes);  // the right tag would make a forgery valid
+  const WipeOnExit wiped(full_tag.bytes);  // the right tag would validate a forgery
   run_whole(kernel_->gcm.open, iv, aad, {in.data(), out.data(), in.size()}, tag, full_tag);
   return accept(full_tag, tag, out);
 }

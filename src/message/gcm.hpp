@@ -14,7 +14,7 @@ namespace paes {
 class GcmKey {
  public:
   // `key` has 16, 24 or 32 bytes; throws Error(usage) otherwise. Only parts of a message
-  // (GcmMessage) and run_on_device go to the device, all else to the kernel.
+  // (GcmMessage) and run_on_device() use the device; everything else uses the kernel.
   GcmKey(Bytes key, const Kernel& kernel, DeviceUse use = {});
   ~GcmKey();
   GcmKey(GcmKey&& other) noexcept;
@@ -24,33 +24,32 @@ class GcmKey {
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return *kernel_; }
 
-  // IVs have 1 byte or more, tags 4, 8 or 12 to 16, and text at most gcm::max_plaintext_bytes.
-  // Anything else is the caller's bug here; the public header checks and throws.
-  // `out` has the length of `in`, and is `in` or does not overlap it.
+  // IVs have at least 1 byte, tags 4, 8 or 12 to 16, and text at most gcm::max_plaintext_bytes. The
+  // caller has checked that; the public header checks and throws. `out` has the length of `in`, and
+  // is `in` or does not overlap it.
   void seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag) const noexcept;
-  // False, with `out` wiped, when the tag does not match.
+  // If the tag does not match, returns false and wipes `out`.
   [[nodiscard]] bool open(Bytes iv, Bytes aad, Bytes in, MutableBytes out,
                           Bytes tag) const noexcept;
-  // What open would answer, without decrypting.
+  // What open() would return, without decrypting.
   [[nodiscard]] bool verify(Bytes iv, Bytes aad, Bytes in, Bytes tag) const noexcept;
 
-  // A message in two steps. The first needs no text, so that it can be made ahead: it XORs E(J0)
-  // and, after it, the keystream of the text onto `blocks`. These are whole blocks, from number
-  // `first_block` on, where number 0 is E(J0).
+  // The first of two steps for a message. It needs no text, so it can run in advance. XORs E(J0)
+  // and the text's keystream after it onto `blocks`: whole blocks from number `first_block` on,
+  // where number 0 is E(J0).
   void add_mask_and_keystream(Bytes iv, std::uint64_t first_block,
                               MutableBytes blocks) const noexcept;
-  // The second step: the whole tag of a ciphertext whose E(J0) is `mask`. As long as the message
-  // is not known to be authentic, the tag is a secret.
+  // The second step: computes the whole tag of a ciphertext whose E(J0) is `mask`. Until the
+  // message is known to be authentic, the tag is a secret.
   void make_tag(Bytes aad, Bytes ciphertext, Bytes mask, Tag& tag) const noexcept;
 
-  // Many messages at once; DeviceGcm has the rules. False: compute them with the calls above.
+  // Runs many messages at once, by DeviceGcm's rules. False: compute them with the calls above.
   [[nodiscard]] bool has_device() const noexcept { return device_ != nullptr; }
   [[nodiscard]] bool run_on_device(GcmOperation operation, const GcmMessages& messages) const {
     return device_ != nullptr && device_->run(operation, messages, when_busy_);
   }
 
-  // The same as seal and open for one long message, its pieces of `piece_bytes` bytes spread over
-  // the executor's threads.
+  // Seal or open one long message: the executor's threads share its pieces of `piece_bytes` bytes.
   void seal(Bytes iv, Bytes aad, Bytes in, MutableBytes out, MutableBytes tag,
             const Executor& executor, std::size_t piece_bytes) const;
   [[nodiscard]] bool open(Bytes iv, Bytes aad, Bytes in, MutableBytes out, Bytes tag,
@@ -59,8 +58,7 @@ class GcmKey {
  private:
   friend class GcmMessage;
 
-  // J0. If the IV does not have 96 bits, J0 is a hash under H without a mask and gives H away, so
-  // wipe it.
+  // J0. Unless the IV has 96 bits, J0 is a hash under H without a mask, and gives H away: wipe it.
   void make_pre_counter_block(Bytes iv, CounterBlock& counter) const noexcept;
   // Continues `hash` over `data`, whose last block is padded with zeros.
   void hash_padded(HashValue& hash, Bytes data) const noexcept;
@@ -69,14 +67,14 @@ class GcmKey {
   void crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Tag& tag,
                     const Executor& executor, std::size_t piece_bytes) const;
 
-  // One object, because each Secret costs pages and four system calls.
+  // One object for all, because each Secret costs pages and four system calls.
   struct Keys {
     KernelKeys kernel;
     HashSubkey h;  // for joining parts
   };
 
   const Kernel* kernel_;
-  std::unique_ptr<DeviceGcm> device_;  // null: none, or none that has room for the key
+  std::unique_ptr<DeviceGcm> device_;  // null if there is none, or if it has no room for the key
   WhenBusy when_busy_;
   Secret<Keys> keys_;
 };

@@ -126,7 +126,7 @@ GhashPart GcmParts::joined() const {
   return runs_.empty() ? GhashPart{} : runs_.begin()->second.part;
 }
 
-// GcmKey declares it; it stands here because the pieces of a message are parts of it.
+// A member of GcmKey. It is defined here because the pieces of a message are parts of it.
 void GcmKey::crypt_pieces(bool encrypt, Bytes iv, Bytes aad, Bytes in, MutableBytes out, Tag& tag,
                           const Executor& executor, std::size_t piece_bytes) const {
   const GcmMessage message(*this, iv, aad);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One AES-GCM message in parts (SP 800-38D, sections 7.1 and 7.2). Each part is encrypted or
-// decrypted and hashed alone, in any order and by any thread, and the hashes join to the tag. This
-// is for messages that are not in memory as a whole; GcmKey has the calls for those that are.
+// decrypted and hashed alone, in any order and by any thread, and the hashes are joined to the tag.
+// Use it for messages that are not in memory as a whole, and GcmKey for those that are.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace paes {
 
-// The GHASH of a contiguous run of blocks, hashed from zero. Without the mask of a tag it gives H
-// away to anyone who knows the ciphertext, so it wipes itself. Parts join in order and
-// associatively, so that threads, ranks and GPUs reduce them alike: hash(A || B) =
-// hash(A) * H^blocks(B) ^ hash(B).
+// The GHASH of a contiguous run of blocks, started from zero. It wipes itself: without a tag's
+// mask, it gives H away to anyone who knows the ciphertext. Parts join associatively and in order,
+// so that threads, ranks and GPUs reduce them alike: hash(A || B) = hash(A) * H^blocks(B) ^
+// hash(B).
 struct GhashPart {
   HashValue value = {};
   std::uint64_t blocks = 0;
@@ -29,24 +29,24 @@ struct GhashPart {
 // Immutable after construction, hence safe to use from any number of threads.
 class GcmMessage {
  public:
-  // `key` must outlive it. The rules for `iv` and `aad` are GcmKey's.
+  // `key` must outlive it. `iv` and `aad` follow the rules of GcmKey.
   GcmMessage(const GcmKey& key, Bytes iv, Bytes aad) noexcept;
   ~GcmMessage();
   GcmMessage(const GcmMessage&) = delete;
   GcmMessage& operator=(const GcmMessage&) = delete;
 
-  // The part that begins at `offset`, a multiple of a block; only the last part may end with a
-  // partial block. `out` has the length of `in`, and is `in` or does not overlap it. The answer is
-  // the hash of the ciphertext. Whole blocks go to the key's device if it has one and it takes
-  // them, and what it throws comes out here.
+  // Transforms the part that begins at `offset`, a multiple of a block, and returns the hash of its
+  // ciphertext. Only the last part may end with a partial block. `out` has the length of `in`, and
+  // is `in` or does not overlap it. Whole blocks go to the key's device if it has one that takes
+  // them; what the device throws passes through.
   [[nodiscard]] GhashPart encrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
   [[nodiscard]] GhashPart decrypt(std::uint64_t offset, Bytes in, MutableBytes out) const;
   [[nodiscard]] GhashPart hash(Bytes ciphertext) const;
 
-  // The hash of two neighbours.
+  // The hash of two neighbouring parts.
   [[nodiscard]] GhashPart join(const GhashPart& first, const GhashPart& second) const noexcept;
-  // The tag; `text` is all parts joined, or GhashPart{} for an empty text. As long as a message is
-  // only claimed to be authentic, its tag is as secret as the parts' hashes.
+  // Computes the tag. `text` is all parts joined, or GhashPart{} for an empty text. Until the
+  // message is known to be authentic, its tag is as secret as the parts' hashes.
   void tag(const GhashPart& text, std::uint64_t text_bytes, Tag& tag) const noexcept;
 
  private:
@@ -62,15 +62,15 @@ class GcmMessage {
   std::uint64_t aad_bytes_;
 };
 
-// The parts of one message as they come, from any thread and in any order. They are joined as soon
-// as they touch, so that memory does not grow with the message while they come in nearly their
+// Collects the parts of one message as they come, from any thread and in any order. It joins them
+// as soon as they touch, so that memory does not grow with the message while they come nearly in
 // order.
 class GcmParts {
  public:
   explicit GcmParts(const GcmMessage& message) : message_(message) {}
 
   void add(std::uint64_t number, GhashPart part);
-  // The hash of the whole text, once all parts are there, from number 0 on without a gap.
+  // The hash of the whole text, once all parts from number 0 on are there without a gap.
   [[nodiscard]] GhashPart joined() const;
 
  private:

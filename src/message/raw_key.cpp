@@ -17,11 +17,11 @@ namespace paes {
 
 namespace {
 
-// Outputs of this size or more bypass the caches. They would have left the caches before they are
-// read, and a store through the caches first reads what it overwrites.
+// Outputs of this size or more bypass the caches: they would have left them before anybody reads
+// them, and a store through the caches first reads what it overwrites.
 constexpr std::size_t bypass_bytes = std::size_t{32} << 20;
 
-// A single piece needs no hand-out, which short messages would notice.
+// A single piece is not handed out, because short messages would notice the time.
 template <typename Fn>
 void for_each(const Executor& executor, std::size_t count, Fn&& fn) {
   if (count > 1) {
@@ -40,7 +40,7 @@ struct Pieces {
   Pieces(std::size_t in_bytes, std::size_t about_bytes, std::size_t block) noexcept
       : whole_bytes(in_bytes / block * block),
         piece_bytes(std::max<std::size_t>(about_bytes / block, 1) * block),
-        // Short messages would notice a division.
+        // Short messages would notice the time of a division.
         count(whole_bytes <= piece_bytes ? std::size_t{whole_bytes != 0}
                                          : (whole_bytes + piece_bytes - 1) / piece_bytes) {}
 
@@ -50,7 +50,7 @@ struct Pieces {
   }
 };
 
-// The partial block after the whole ones, if there is one. run(text) transforms a whole block in
+// Handles the partial block at the end, if there is one: run(text) transforms a whole block in
 // place, and its beginning is kept.
 template <typename Run>
 void crypt_rest(std::size_t block, Bytes in, MutableBytes out, Run&& run) {
@@ -162,8 +162,8 @@ bool RawKey::takes(std::uint64_t bytes) const noexcept {
 
 RawPosition RawKey::start(Bytes iv) const noexcept {
   assert(iv.size() == iv_bytes());
-  // The block is copied right to its place. Handing it on would make compilers store it in two
-  // parts, and the kernel's load of the whole block would then wait for the cache.
+  // The block is copied straight to its place. If it were passed on, compilers would store it in
+  // two parts, and the kernel's load of the whole block would wait for the cache.
   const auto from_iv = [&]<typename AnyBlock>(AnyBlock block) {
     RawPosition position{block};
     std::memcpy(std::get_if<AnyBlock>(&position.next)->bytes, iv.data(), iv.size());
@@ -251,8 +251,8 @@ void RawKey::crypt_pieces(Operation operation, ChainBlock* last, Bytes in, Mutab
   const PieceFunction run = kernel_->run(operation);
   const std::size_t size = block_size();
   const Pieces pieces(in.size(), spread.piece_bytes, size);
-  // These are copied before anything runs, because in place a neighbour overwrites what a piece
-  // still needs. The copies are ciphertext, so they need no wiping. ECB copies nothing.
+  // Copied before anything runs: in place, a neighbour overwrites what a piece still needs. The
+  // copies are ciphertext, so they need no wiping. ECB copies nothing.
   ChainBlock only;
   std::vector<ChainBlock> many;
   ChainBlock* before = nullptr;
@@ -284,7 +284,7 @@ void RawKey::crypt_chains(Operation operation, std::span<const RawMessage> messa
   const ChainFunction run = kernel_->run_chains(operation);
   const std::size_t size = block_size();
   std::vector<Chain> chains(messages.size());
-  // In OFB the feedback is keystream.
+  // In OFB, the feedback is keystream.
   const WipeOnExit wiped_chains(
       {reinterpret_cast<std::uint8_t*>(chains.data()), chains.size() * sizeof(Chain)});
   for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -306,9 +306,9 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
                          const Executor& executor) const {
   const Operation operation = row().operation(direction);
   const bool is_chained = formula_of(operation).is_chained();
-  // Chained messages go in groups that fill the lanes, several groups to a thread. If there are too
-  // few messages, each thread gets a share, because half-filled lanes on every thread beat full
-  // ones on one.
+  // Chained messages go in groups that fill the lanes, with several groups per thread. Too few
+  // messages are shared out among the threads: half-filled lanes on every thread beat full lanes on
+  // one.
   const std::size_t most_groups = std::size_t{4} * executor.threads();
   const std::size_t share = (messages.size() + executor.threads() - 1) / executor.threads();
   const std::size_t least =
@@ -336,7 +336,7 @@ void RawKey::crypt_batch(Direction direction, std::span<const RawMessage> messag
   });
 }
 
-// A device gets the parallel directions, and whole data units of XTS. The kernel keeps ciphertext
+// A device gets the parallel directions, and whole data units of XTS. The kernel does ciphertext
 // stealing, a partial last unit, and messages that are one unit (at most 16 MiB).
 void RawKey::bind(DeviceUse use, Bytes key) {
   if (use.device == nullptr || (row().has_units && unit_bytes_ == 0)) {
@@ -350,7 +350,7 @@ void RawKey::bind(DeviceUse use, Bytes key) {
   }
 }
 
-// How many bytes the device has done; `position` has moved past them.
+// Returns how many bytes the device has done. `position` has moved past them.
 std::size_t RawKey::crypt_on_device(Direction direction, RawPosition& position, Bytes in,
                                     MutableBytes out) const {
   const DeviceRaw* const device = device_[static_cast<unsigned>(direction)].get();
@@ -360,8 +360,8 @@ std::size_t RawKey::crypt_on_device(Direction direction, RawPosition& position, 
   }
   assert(takes(in.size()) && in.size() == out.size());
   const std::size_t bytes = in.size() / step * step;
-  // This is copied first, because in place the text replaces it. A partial block needs no copy: it
-  // ends the message, so that no block follows.
+  // Copied first: in place, the text replaces it. A partial block ends the message, so it needs
+  // none.
   const std::size_t size = block_size();
   ChainBlock last = {};
   if (needs_before(direction) && bytes >= size) {
@@ -380,12 +380,12 @@ std::size_t RawKey::crypt_on_device(Direction direction, RawPosition& position, 
   return bytes;
 }
 
-// XTS (IEEE 1619, SP 800-38E): data units, the tweaks that their numbers become, and ciphertext
-// stealing at the end of one.
+// XTS (IEEE 1619, SP 800-38E): data units, the tweaks made from their numbers, and ciphertext
+// stealing at the end of a unit.
 
 namespace {
 
-// Units whose numbers are encrypted at once: enough to fill the lanes.
+// How many units' numbers are encrypted at once: enough to fill the lanes.
 constexpr std::size_t most_units = 64;
 
 }  // namespace
@@ -396,10 +396,10 @@ void RawKey::crypt_units(Direction direction, UnitNumber& number, Bytes in, Muta
   const std::size_t units = unit_bytes == 0 ? 0 : (in.size() + unit_bytes - 1) / unit_bytes;
   const std::size_t group =
       std::max<std::size_t>(unit_bytes == 0 ? 1 : spread.piece_bytes / unit_bytes, 1);
-  // Each unit ends with a fence, and short ones would wait for it too often.
+  // Each unit ends with a fence, for which short units would wait too often.
   constexpr std::size_t least_unit_bytes = 8192;
   const bool bypasses_caches = spread.bypasses_caches && unit_bytes >= least_unit_bytes;
-  // One long unit is split; many short ones are shared out whole.
+  // A single long unit is split; many short ones are shared out whole.
   const Spread within = {units == 1 ? spread.executor : serial_executor(),
                          units == 1 ? spread.piece_bytes : unit_bytes, bypasses_caches};
   for_each(spread.executor, (units + group - 1) / group, [&](std::size_t index) {
@@ -434,7 +434,7 @@ void RawKey::crypt_few_units(Direction direction, const UnitNumber& first, Bytes
     });
     return;
   }
-  // These are numbers first and become tweaks in place.
+  // At first these are numbers; they become tweaks in place.
   Tweak tweaks[most_units];
   const std::size_t count = each_unit([&](std::size_t index, Bytes, MutableBytes) {
     tweaks[index] = std::bit_cast<Tweak>(xts::add_units(first, index));
@@ -479,10 +479,10 @@ void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, Mutab
   }
 }
 
-// Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `out` is the last whole block, which
-// encryption has already written, and the partial block, which gets the head of the whole one. `in`
-// is what has not been read: for encryption the partial block, for decryption both. `tweak` is that
-// of the first block that has not been read.
+// Ciphertext stealing (IEEE 1619, sections 5.3.2 and 5.4.2). `out` is the last whole block and the
+// partial block. Encryption has already written the whole block, and the partial one gets its head.
+// `in` is what has not been read: the partial block, and for decryption both. `tweak` is that of
+// the first block not read.
 void RawKey::steal(Operation operation, const Tweak& tweak, Bytes in, MutableBytes out) const {
   const PieceFunction run = kernel_->run(operation);
   const std::size_t rest = in.size() % block_bytes;

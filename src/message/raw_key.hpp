@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The raw modes of operation (SP 800-38A, SP 800-38E). A key is bound once to a mode and a kernel,
 // and to a device if there is one. It encrypts and decrypts messages whole, in parts, or many at
-// once. Nothing here is authenticated; use GcmKey for that. Here is what all kernels share: the
-// full carry of counters, partial last blocks, ciphertext stealing, the tweaks of data units, and
-// copies of the blocks that neighbouring pieces need.
+// once. Nothing here is authenticated; GcmKey does that. This is the code that all kernels share:
+// the full carry of counters, partial last blocks, ciphertext stealing, the tweaks of data units,
+// and copies of the blocks that neighbouring pieces need.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace paes {
 
-// Where a message stands between two of its parts.
+// Where a message stands between two parts.
 struct RawPosition {
   RawStart next;
 
@@ -27,21 +27,21 @@ struct RawPosition {
   }
 };
 
-// One of many messages. `in` and `out` have the same length, and are the same memory or share none.
+// One message of a batch. `in` and `out` have equal lengths, and are the same memory or share none.
 struct RawMessage {
   Bytes iv;
   Bytes in;
   MutableBytes out;
 };
 
-// Limits that the standards put on encryption. Those who offer encryption check them. RawKey does
-// not, because tests with the standards' own vectors go beyond them.
+// Limits that the standards set for encryption. Whoever offers encryption checks them. RawKey does
+// not, because tests with the standards' own vectors exceed them.
 
 // SP 800-67 Rev. 2, section 3.4: no key bundle encrypts more than 2^20 blocks.
 inline constexpr std::uint64_t max_des_blocks = std::uint64_t{1} << 20;
 
-// XTS with two equal keys is not the mode that was proved secure (FIPS 140-3 implementation
-// guidance, C.I). Time does not depend on where they differ.
+// Whether the key is two equal keys of XTS, for which the mode was not proved secure (FIPS 140-3
+// implementation guidance, C.I). Time does not depend on where they differ.
 [[nodiscard]] inline bool has_equal_halves(Mode mode, Bytes key) noexcept {
   const std::size_t half = key.size() / 2;
   return row_of(mode).has_units && equal_constant_time(key.first(half), key.subspan(half));
@@ -50,9 +50,9 @@ inline constexpr std::uint64_t max_des_blocks = std::uint64_t{1} << 20;
 // Immutable after construction, hence safe to use from any number of threads.
 class RawKey {
  public:
-  // `key` has 16, 24 or 32 bytes for AES, 24 for 3DES, and for XTS 32 or 64: two keys of AES-128 or
-  // AES-256. `unit_bytes` is XTS's data unit, at least 16 bytes; 0 makes each message one unit.
-  // Throws Error(usage) for other lengths, for XTS with 3DES, and where the kernel lacks the mode.
+  // `key` has 16, 24 or 32 bytes for AES, 24 for 3DES, and for XTS 32 or 64 (two keys of AES-128 or
+  // AES-256). `unit_bytes` is XTS's data unit, at least 16 bytes; 0 makes each message one unit.
+  // Throws Error(usage) for other lengths, for XTS with 3DES, and if the kernel lacks the mode.
   RawKey(Cipher cipher, Mode mode, Bytes key, const Kernel& kernel, std::size_t unit_bytes = 0,
          DeviceUse use = {});
   ~RawKey();
@@ -65,19 +65,18 @@ class RawKey {
   [[nodiscard]] Mode mode() const noexcept { return mode_; }
   [[nodiscard]] const ModeRow& row() const noexcept { return row_of(mode_); }
   [[nodiscard]] std::size_t block_size() const noexcept { return block_bytes_of(kernel_->cipher); }
-  // Bytes of the IV, the first counter block or the first data unit's number; 0 for ECB.
+  // The length of the IV, the first counter block or the first data unit's number; 0 for ECB.
   [[nodiscard]] std::size_t iv_bytes() const noexcept { return row().has_iv ? block_size() : 0; }
-  // The bytes of a data unit of XTS; 0 if each message is one unit.
+  // The length of XTS's data units; 0 if each message is one unit.
   [[nodiscard]] std::size_t unit_bytes() const noexcept { return unit_bytes_; }
-  // What a part other than the last must be a multiple of.
+  // The length of every part except the last is a multiple of this.
   [[nodiscard]] std::size_t step_bytes() const noexcept {
     return unit_bytes_ != 0 ? unit_bytes_ : block_size();
   }
-  // Whether messages can have so many bytes. ECB and CBC take whole blocks, which padding.hpp
-  // makes. XTS takes no unit of 1 to 15 bytes and none of more than 2^20 blocks (SP 800-38E,
-  // section 4).
+  // Whether messages can have this length. ECB and CBC take whole blocks (padding.hpp makes them).
+  // XTS takes no unit of 1 to 15 bytes and none of more than 2^20 blocks (SP 800-38E, section 4).
   [[nodiscard]] bool takes(std::uint64_t bytes) const noexcept;
-  // Whether parts of messages go to a device in this direction, when it is not busy.
+  // Whether parts of messages in this direction go to a device when it is free.
   [[nodiscard]] bool has_device(Direction direction) const noexcept {
     return device_[static_cast<unsigned>(direction)] != nullptr;
   }
@@ -85,28 +84,28 @@ class RawKey {
   [[nodiscard]] bool is_parallel(Direction direction) const noexcept {
     return !formula_of(row().operation(direction)).is_chained();
   }
-  // Whether at() looks at the ciphertext block before.
+  // Whether at() needs the previous ciphertext block.
   [[nodiscard]] bool needs_before(Direction direction) const noexcept {
     return formula_of(row().operation(direction)).has_before();
   }
 
   // `iv` has iv_bytes().
   [[nodiscard]] RawPosition start(Bytes iv) const noexcept;
-  // Where a message stands `offset` bytes from its beginning, in a direction that is parallel. The
-  // offset is a multiple of step_bytes(). `before` is the ciphertext block that ends there; it is
-  // looked at only if needs_before() and the offset is not 0.
+  // Where a message stands `offset` bytes from its beginning, in a parallel direction. `offset` is
+  // a multiple of step_bytes(). `before` is the ciphertext block that ends there; it is only read
+  // if needs_before() and the offset is not 0.
   [[nodiscard]] RawPosition at(Bytes iv, std::uint64_t offset, Bytes before) const noexcept;
 
-  // The next part of a message. If there is a device and it takes the part, it computes what it can
-  // of it. The kernel does the rest: if the direction is parallel, the executor's threads share it
-  // in pieces of about `piece_bytes` bytes. Every part but the last is a multiple of step_bytes();
-  // XTS without units takes the whole message at once. `out` has the length of `in`, and is `in` or
-  // does not overlap it.
+  // Transforms the next part of a message. If there is a device and it takes the part, it computes
+  // what it can, and the kernel does the rest. In a parallel direction the executor's threads share
+  // that in pieces of about `piece_bytes` bytes. Every part but the last is a multiple of
+  // step_bytes(); XTS without units takes the whole message at once. `out` has the length of `in`,
+  // and is `in` or does not overlap it.
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
              const Executor& executor, std::size_t piece_bytes) const;
 
-  // Independent messages, each with its own IV and any length that takes() allows. Chained
-  // directions run as many side by side as the kernel has lanes, on every thread.
+  // Transforms independent messages, each with its own IV and any length that takes() allows. In
+  // chained directions, every thread runs as many side by side as the kernel has lanes.
   void crypt_batch(Direction direction, std::span<const RawMessage> messages,
                    const Executor& executor) const;
 
@@ -129,7 +128,7 @@ class RawKey {
   void crypt_on_kernel(Direction direction, RawPosition& position, Bytes in, MutableBytes out,
                        const Executor& executor, std::size_t piece_bytes) const;
   void crypt_counter(CounterBlock& counter, Bytes in, MutableBytes out, const Spread& spread) const;
-  // `last` is null if the operation does not look at the block before.
+  // `last` is null if the operation does not need the previous block.
   void crypt_pieces(Operation operation, ChainBlock* last, Bytes in, MutableBytes out,
                     const Spread& spread) const;
   void crypt_chains(Operation operation, std::span<const RawMessage> messages,
@@ -145,7 +144,7 @@ class RawKey {
   const Kernel* kernel_;
   Mode mode_;
   std::size_t unit_bytes_;
-  // by direction; null without a device, and where the direction is chained
+  // by direction; null without a device and in chained directions
   std::unique_ptr<DeviceRaw> device_[2];
   WhenBusy when_busy_;
   Secret<Keys> keys_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends values of one rank to all ranks: of rank 0, unless another is named. Plain ones travel as
+// Sends values of one rank (rank 0, unless another is named) to all ranks. Plain values travel as
 // they lie in memory: the hosts of a job have the same processors and the same program.
 #pragma once
 
@@ -28,7 +28,7 @@ void broadcast(Communicator& communicator, Growing& bytes, unsigned from = 0) {
   communicator.broadcast({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, from);
 }
 
-// From the Secret of rank 0 into those of the others.
+// Copies rank 0's Secret into those of the other ranks.
 inline void broadcast(Communicator& communicator, SecretBytes& secret) {
   std::uint64_t count = secret.size();
   broadcast(communicator, count);

@@ -25,8 +25,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// mpirun kills what is left about a second after its first signal; until then a rank takes back
-// what it has made.
+// mpirun kills ranks a second after its first signal. Until then a rank removes its files.
 constexpr milliseconds grace{500};
 constexpr microseconds longest_sleep{1000};
 
@@ -35,9 +34,9 @@ int to_int(std::uint64_t value) {
   return static_cast<int>(value);
 }
 
-// Memory of this process is closed to others (no core dumps, no debuggers), so MPI must not read
+// This process's memory is closed to others (no core dumps, no debuggers), so MPI must not read
 // messages directly out of another rank's memory on the same host. Variables that the user has set
-// stay as they are.
+// stay unchanged.
 void forbid_fetching() {
   (void)setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   (void)setenv("OMPI_MCA_smsc", "^cma", 0);
@@ -74,7 +73,7 @@ void run(MpiHandles& handles, Communicator& communicator,
         throw Lost("do not answer, and this one was told to end");
       }
     }
-    // The longer it takes, the longer the naps: a step among ranks that are all here takes
+    // The longer the wait, the longer the naps: a step among ranks that are all here takes
     // microseconds, one that waits for work on a file much more.
     const auto waited = std::chrono::duration_cast<microseconds>(now - start);
     if (waits == Waits::for_data || waited < microseconds(50)) {
@@ -109,12 +108,12 @@ Communicator::Communicator(const Cancel& signals)
   int provided = 0;
   handles_->check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided));
   if (provided < MPI_THREAD_SERIALIZED) {
-    // Threads of a rank read and write files, by MPI where it is asked for.
+    // A rank's threads read and write files, through MPI if the user asks for it.
     (void)MPI_Finalize();
     throw Error(ErrorCode::failure, "MPI: this library was built without threads");
   }
-  // A communicator of our own, so that our messages never mix with those of others. MPI returns
-  // errors, so that we report them ourselves.
+  // Our own communicator, so that our messages never mix with others'. MPI returns errors, so that
+  // we report them ourselves.
   handles_->check(MPI_Comm_dup(MPI_COMM_WORLD, &handles_->world));
   handles_->check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   handles_->check(MPI_Comm_set_errhandler(handles_->world, MPI_ERRORS_RETURN));
@@ -138,7 +137,7 @@ Communicator::~Communicator() {
     (void)MPI_Comm_free(&handles_->world);
     (void)MPI_Finalize();
   } else if (!signals_.requested()) {
-    // After a signal our caller ends the process. Without one nobody else would end the job.
+    // After a signal our caller ends the process. Otherwise nobody else would end the job.
     (void)MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ErrorCode::failure));
   }
 }
@@ -195,7 +194,7 @@ void Communicator::gather(Bytes mine, MutableBytes all) {
 
 namespace {
 
-// Ranges of blocks as MPI takes them.
+// Ranges of blocks in the form that MPI takes.
 struct BlockLists {
   explicit BlockLists(std::span<const Range> ranges) {
     for (const Range& range : ranges) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a job as the rest of paes sees them: MPI's functions without MPI's types, so that
-// only two files (this one's .cpp and mpi_file.cpp) are compiled for each MPI library.
+// The ranks of a job: MPI's functions without MPI's types, so that only two files (this one's .cpp
+// and mpi_file.cpp) are compiled for each MPI library.
 //
-// Calls marked collective are made by all ranks in the same order, from one thread. A rank that
-// waits for other ranks sleeps, so that it leaves the processor to ranks that work; only scatter
-// and gather of blocks spin. A wait is in vain only if another rank has died. Then mpirun or srun
-// sends a signal, and the wait throws Lost.
+// All ranks make the calls marked collective, in the same order, from one thread. A rank that waits
+// for others sleeps, so that ranks that work get the processor; only scatter and gather of blocks
+// spin. A wait is in vain only if another rank has died. mpirun or srun then sends a signal, and
+// the wait throws Lost.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace paes::mpi {
 
-// The other ranks cannot be reached any more: nothing can be agreed upon. The process has to take
-// back what it can take back alone, and to die.
+// The other ranks cannot be reached any more, so nothing can be agreed upon. The process must undo
+// what it can undo alone, and die.
 class Lost : public Error {
  public:
   explicit Lost(const std::string& why) : Error(ErrorCode::failure, "other ranks: " + why) {}
@@ -34,10 +34,10 @@ struct MpiHandles;  // MPI's own
 
 class Communicator {
  public:
-  // Starts MPI, once in a process, in the thread that makes all collective calls. The signals that
+  // Starts MPI, once per process, in the thread that makes all collective calls. The signals that
   // ask the process to end set `signals`, which must outlive this.
   explicit Communicator(const Cancel& signals);
-  // Ends MPI, unless ranks were lost: then it ends the job.
+  // Ends MPI. If ranks were lost, it ends the job instead.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -45,44 +45,43 @@ class Communicator {
   [[nodiscard]] unsigned rank() const noexcept { return rank_; }
   [[nodiscard]] unsigned ranks() const noexcept { return ranks_; }
   [[nodiscard]] bool is_first() const noexcept { return rank_ == 0; }
-  // Among the ranks of this host.
+  // This rank's number on its host.
   [[nodiscard]] unsigned local_rank() const noexcept { return local_rank_; }
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
   [[nodiscard]] const Cancel& signals() const noexcept { return signals_; }
   // "Open MPI v4.1.4", "MPICH 4.0.2".
   [[nodiscard]] static std::string library();
 
-  // This rank cannot go on, and the others do not know: the destructor ends the job.
+  // Call it if this rank cannot go on and others do not know: the destructor then ends the job.
   void abandon() noexcept;
 
-  // Sets a function that removes what this rank has made. It is called at once when a signal asks
-  // the process to end, because mpirun may leave no time for more. It is called at most once, in
-  // the thread that makes collective calls. Null removes it.
+  // Sets a function that removes what this rank has made; null sets none. It is called once, as
+  // soon as a signal asks the process to end, because mpirun may leave no time for more. It is
+  // called in the thread that makes collective calls.
   void at_signal(std::function<void()> take_back) { take_back_ = std::move(take_back); }
-  // Calls that function if there was a signal. Waits do this by themselves.
+  // Calls that function if there was a signal. Waits do this themselves.
   void heed_signal() {
     if (take_back_ && signals_.requested()) {
       std::exchange(take_back_, nullptr)();
     }
   }
 
-  // Collective, all of them.
+  // All calls below are collective.
   void barrier();
-  // Sends the bytes of rank `from` to all ranks. If the bytes lie in a Secret on every rank, paes
-  // makes no other copy of them.
+  // Sends the bytes of rank `from` to all ranks. If they lie in Secrets, paes makes no other copy.
   void broadcast(MutableBytes bytes, unsigned from = 0);
-  // Gives all ranks the sums, or the least value.
+  // The sums, or the least value, over all ranks.
   void sum(std::span<std::int64_t> values);
   [[nodiscard]] std::int64_t sum(std::int64_t value) {
     sum(std::span(&value, 1));
     return value;
   }
   [[nodiscard]] std::int64_t least(std::int64_t value);
-  // Sends what each rank has, the same number of bytes, to rank 0, in the order of the ranks. Other
-  // ranks ignore `all`.
+  // Sends each rank's bytes, equally many, to rank 0 in the order of the ranks. Others ignore
+  // `all`.
   void gather(Bytes mine, MutableBytes all);
   // Sends ranges of `all`, which only rank 0 has, to the ranks that own them, and back. Ranges
-  // count blocks of 16 bytes; `all` has fewer than 2^31 blocks.
+  // count blocks of 16 bytes, of which `all` has fewer than 2^31.
   void scatter(const std::uint8_t* all, std::span<const Range> ranges, MutableBytes mine);
   void gather(Bytes mine, std::span<const Range> ranges, std::uint8_t* all);
 

@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// "CALL(LINE)....: CAUSE" without the call, whose name and line are for readers of MPICH.
+// Cuts the call from "CALL(LINE)....: CAUSE". Its name and line are for readers of MPICH.
 std::string_view without_call(std::string_view line) {
   const std::size_t colon = line.find(": ");
   if (colon == std::string_view::npos) {
@@ -36,7 +36,7 @@ std::string one_line(const std::string& text) {
   if (end == std::string_view::npos) {
     return std::string(what);
   }
-  // MPICH: "WHAT, error stack:", then the calls from the outermost to the innermost.
+  // MPICH's text: "WHAT, error stack:", then the calls from the outermost to the innermost.
   constexpr std::string_view stack = "error stack:";
   if (what.ends_with(stack)) {
     what = trimmed(what.substr(0, what.size() - stack.size()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-IO: independent reads and writes at offsets. A datatype that lists addresses makes one call
-// of several separate buffers.
+// MPI-IO: independent reads and writes at offsets. A datatype that lists addresses combines several
+// separate buffers into one call.
 #include <vector>
 
 #include "mpi/mpi_handles.hpp"
@@ -53,7 +53,7 @@ class Scattered {
   int bytes_ = 0;
 };
 
-// Whether `call`, which reads or writes one element of the type, moved all of the buffers.
+// Whether `call`, which reads or writes one element of the type, moved all buffers completely.
 template <class Call>
 bool moves_all(std::span<const iovec> buffers, const std::string& name, const Call& call) {
   const Scattered parts(buffers);
@@ -70,8 +70,8 @@ MpiFile::MpiFile(Communicator& communicator, const std::string& path, Mode mode,
     : communicator_(communicator), name_(std::move(name)), handle_(std::make_unique<Handle>()) {
   const std::lock_guard lock(communicator_.handles_->calls);
   const int amode = mode == Mode::read ? MPI_MODE_RDONLY : MPI_MODE_RDWR;
-  // Each rank opens the file by itself. In a collective open, one rank that fails would keep the
-  // others waiting for ever.
+  // Each rank opens the file by itself. In a collective open, one failure would block the others
+  // for ever.
   check(MPI_File_open(MPI_COMM_SELF, path.c_str(), amode, MPI_INFO_NULL, &handle_->file), name_);
 }
 

@@ -15,11 +15,11 @@ namespace paes::mpi {
 // fill 1025 whole pages, so no page is written by two ranks.
 inline constexpr std::size_t least_share_bytes = std::size_t{4} << 20;
 
-// The share of `rank`, which is below `ranks`, in `count` things: shares differ by one at most, and
+// The share of `rank`, which is below `ranks`, in `count` things. Shares differ by at most one, and
 // the first ranks have the larger ones.
 [[nodiscard]] Range share_of(std::uint64_t count, unsigned ranks, unsigned rank) noexcept;
 
-// The same where only whole groups of `group` things change hands; the last may be incomplete.
+// The share of `rank` in whole groups of `group` things. The last group may be incomplete.
 [[nodiscard]] Range share_of_groups(std::uint64_t count, std::uint64_t group, unsigned ranks,
                                     unsigned rank) noexcept;
 

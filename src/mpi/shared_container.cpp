@@ -72,7 +72,7 @@ stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
   return log.found();
 }
 
-// Collective. The payload as every rank knows it, once its commitment has been checked.
+// Collective. Returns the payload on every rank once its commitment has been checked.
 stream::OpenedPayload opened_on_all(Communicator& communicator, SharedInput& input, Opened& opened,
                                     const stream::Work& work) {
   broadcast(communicator, opened.header);

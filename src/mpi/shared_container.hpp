@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers by many ranks: each has a run of stripes, which it reads, seals or opens, and writes
-// at offsets that follow from their numbers. The bytes are those that one process writes.
+// Containers by many ranks. Each rank has a run of stripes, which it reads, seals or opens, and
+// writes at offsets that follow from the stripes' numbers. The bytes are those that one process
+// would write.
 #pragma once
 
 #include <span>
@@ -13,38 +14,37 @@
 
 namespace paes::mpi {
 
-// What rank 0 knows of a file to be encrypted; on the other ranks none of it is looked at.
+// What rank 0 knows about a file to encrypt. The other ranks' is ignored.
 struct Sealed {
   container::Shape shape;
   std::vector<std::uint8_t> envelope;
-  SecretBytes input_key;  // what the envelope holds
+  SecretBytes input_key;  // the envelope's content
 };
 
-// All are collective, and throw the same Error on all ranks. Each rank has work of its own;
-// `cancel` is not looked at (the communicator has one), and `progress` follows the work of all.
+// All are collective and throw the same Error on all ranks. Each rank has its own Work; `cancel`
+// is ignored (the communicator has one), and `progress` counts the work of all ranks.
 
 // Writes the container, and commits it.
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Sealed sealed, const stream::Work& work);
 
-// The same with a chosen salt, for tests that compare bytes (stream/container/container_file.hpp
-// says more).
+// Encrypts with a chosen salt, for tests that compare bytes (see
+// stream/container/container_file.hpp).
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
                                  SharedOutput& output, Sealed sealed, Bytes salt,
                                  const stream::Work& work);
 
-// What rank 0 has found in a container that others only need to be told: its header, and the key
-// that its envelope held.
+// What rank 0 has found in a container and tells the others: header, and key in the envelope.
 struct Opened {
   container::Header header = {};
   SecretBytes input_key;
 };
 
-// Opens the payload and commits the text; only authenticated bytes are written.
+// Decrypts the payload and commits the text. Only authenticated bytes are written.
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
                        Opened opened, const stream::Work& work);
 
-// Authenticates everything and writes nothing. Returns the same damage on all ranks.
+// Authenticates everything, and writes nothing. Returns the same damage on all ranks.
 [[nodiscard]] stream::Verification verify(Communicator& communicator, SharedInput& input,
                                           Opened opened, const stream::Work& work);
 

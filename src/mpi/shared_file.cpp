@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared files, except for the calls of MPI-IO. Ranks find a file by its name. They check that
-// it is the same file, because hosts may mount different file systems in one place.
+// The shared files, except for the calls of MPI-IO. Ranks find a file by its name, and check that
+// it is the same file: hosts may mount different file systems in one place.
 #include "mpi/shared_file.hpp"
 
 #include <fcntl.h>
@@ -26,11 +26,10 @@ namespace {
 constexpr const char* shared_hint =
     "all ranks must see it under this name, on a file system that their hosts share";
 
-// Files under /proc and /sys are seldom above a few KiB.
+// Files under /proc and /sys are rarely above a few KiB.
 constexpr std::size_t max_bytes_without_length = std::size_t{16} << 20;
 
-// What rank 0 writes into a new output for the others to find there. The output's contents replace
-// it.
+// What rank 0 writes into a new output for the others to recognise. The contents replace it.
 using Token = std::array<std::uint8_t, 16>;
 
 }  // namespace
@@ -69,7 +68,7 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
   }
   broadcast(communicator, bytes_);
   together(communicator, [&] {
-    // Open MPI 4.1 takes no relative name of one character.
+    // Open MPI 4.1 accepts no relative name of one character.
     const std::string full = std::filesystem::absolute(path).string();
     by_mpi_ = std::make_unique<MpiFile>(communicator, full, MpiFile::Mode::read, path);
   });
@@ -77,7 +76,7 @@ SharedInput::SharedInput(Communicator& communicator, const std::string& path, Fi
 
 void SharedInput::read_whole(Communicator& communicator) {
   on_first(communicator, [&] {
-    // One byte more than there may be.
+    // One byte above the limit.
     SecretBytes read(max_bytes_without_length + 1);
     const std::size_t got = here_->read(read);
     if (got > max_bytes_without_length) {
@@ -95,7 +94,7 @@ void SharedInput::read_whole(Communicator& communicator) {
 void SharedInput::check_same_file(Communicator& communicator) {
   stream::SourceStamp own;
   together(communicator, [&] { own = here_->stamp(); });
-  // Each host has its own device numbers. Change times are not compared, because a new name or new
+  // Device numbers differ between hosts. Change times are not compared, because a new name or new
   // permissions do not matter.
   own.device = own.changed_s = own.changed_ns = 0;
   stream::SourceStamp first = own;
@@ -187,7 +186,7 @@ void SharedOutput::commit(std::uint64_t bytes) {
       throw stream::write_error(name_, here_.number(), need_);
     }
   });
-  by_mpi_.reset();  // each rank closes it by itself
+  by_mpi_.reset();  // each rank closes its own
   on_first(communicator_, [&] { made_->commit(bytes); });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file that all ranks read, and one that all of them write, each at offsets of its own: by the
-// system's calls where every rank sees the file under the same name, or by MPI's. The output gets
-// its name only when all ranks have finished theirs.
+// One file that all ranks read, and one that all of them write, each at its own offsets: by the
+// system's calls if every rank sees the file under the same name, or by MPI's. The output gets its
+// name only when all ranks have finished.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ enum class FileAccess : unsigned {
   mpi,    // MPI-IO: what the MPI library reaches
 };
 
-// Error(failure): a rank does not see the file that rank 0 sees, or sees none.
+// Error(failure): this rank does not see the file that rank 0 sees, or sees none.
 [[noreturn]] void throw_other_file(const std::string& name);
 [[noreturn]] void throw_not_here(const std::string& name);
 
-// A file opened by MPI-IO (mpi_file.cpp), on each rank by itself: the ranks write to different
-// places, and `together` makes them agree on errors. read_at and write_at may be called from any
-// thread.
+// A file that each rank has opened by itself with MPI-IO (mpi_file.cpp). The ranks write to
+// different places, and `together` makes them agree on errors. Any thread may call read_at and
+// write_at.
 class MpiFile {
  public:
   enum class Mode : unsigned { read, write };
@@ -47,20 +47,20 @@ class MpiFile {
 
 class SharedInput : public stream::Source {
  public:
-  // Collective. Throws the same Error on all ranks when one of them cannot open the file, or opens
-  // another; pipes are refused. A file that does not say its length (under /proc and /sys) is read
-  // by rank 0 and must be small.
+  // Collective. Throws the same Error on all ranks if one of them cannot open the file, or opens
+  // another one. Refuses pipes. A file without a known length (under /proc and /sys) must be small,
+  // and rank 0 reads it.
   SharedInput(Communicator& communicator, const std::string& path, FileAccess access);
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] bool is_seekable() const noexcept override { return true; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
-  // As this rank sees it.
+  // The file on this rank.
   [[nodiscard]] const stream::Input& here() const noexcept { return *here_; }
   [[nodiscard]] stream::Input& here() noexcept { return *here_; }
   using Source::read_at;
   std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
-  // Throws when the file has changed since it was opened, as far as this rank sees that.
+  // Throws if the file has changed since it was opened, as far as this rank can see.
   void check_unchanged() const override;
 
  private:
@@ -69,15 +69,15 @@ class SharedInput : public stream::Source {
 
   std::string name_;
   std::uint64_t bytes_ = 0;
-  std::optional<SecretBytes> whole_;   // of a file whose length only its end tells, on all ranks
-  std::optional<stream::Input> here_;  // with MPI-IO on rank 0 alone
+  std::optional<SecretBytes> whole_;   // if only reading tells the file's length; on all ranks
+  std::optional<stream::Input> here_;  // only on rank 0 with MPI-IO
   std::unique_ptr<MpiFile> by_mpi_;
 };
 
 class SharedOutput : public stream::Sink {
  public:
   // Collective. Rank 0 makes the file under a temporary name, and the others open it by that name.
-  // Only rank 0 uses `options`. Throws the same Error on all ranks, also when one of them sees
+  // Only rank 0 uses `options`. Throws the same Error on all ranks, also if one of them sees
   // another file there.
   SharedOutput(Communicator& communicator, const std::string& path, stream::OutputOptions options,
                FileAccess access);
@@ -87,14 +87,13 @@ class SharedOutput : public stream::Sink {
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] bool is_seekable() const noexcept override { return true; }
-  // Collective. Like stream::Output::expect; rank 0 checks the free space.
+  // Collective. Rank 0 checks that the file system has the free space (stream::Output::expect).
   void expect(const stream::Need& need);
   using Sink::write_at;
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
-  // Collective. Syncs what each rank wrote. The file is then complete, `bytes` long, and gets its
-  // name.
+  // Collective. Syncs what each rank wrote, and gives the complete file of `bytes` its name.
   void commit(std::uint64_t bytes);
-  // The file as rank 0 has it; null on the others.
+  // The file on rank 0; null on the others.
   [[nodiscard]] const stream::Output* made() const noexcept { return made_.get(); }
 
  private:

@@ -15,8 +15,8 @@ namespace {
 
 using stream::raw_tag_bytes;
 
-// Collective. The size of item that a rank prefers depends on its pieces and its device, but shares
-// must begin at the same places on all ranks. So all ranks use the least of the preferred sizes.
+// Collective. Each rank prefers an item size, which depends on its piece and its device, but shares
+// must begin at the same places on all ranks. So all ranks use the smallest of the preferred sizes.
 std::size_t agreed(Communicator& communicator, std::size_t item_bytes) {
   return static_cast<std::size_t>(communicator.least(static_cast<std::int64_t>(item_bytes)));
 }
@@ -28,8 +28,8 @@ Range own_items(const Communicator& communicator, const stream::Layout& layout) 
                          communicator.rank());
 }
 
-// Collects the ranks' hashes on rank 0 and joins them there in the order of the ranks. The result
-// has no meaning on other ranks. The hashes are as secret as a key.
+// Collects the ranks' hashes on rank 0 and joins them in the order of the ranks. The result has no
+// meaning on other ranks. Hashes are as secret as a key.
 GhashPart join_in_order(Communicator& communicator, const GcmMessage& message, GhashPart own) {
   constexpr std::size_t part_bytes = sizeof own.value.bytes + sizeof own.blocks;
   SecretBytes mine(part_bytes);
@@ -81,7 +81,7 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
                       touch.in_place_of(work));
     input.check_unchanged();
   });
-  // Only the rank with the last piece knows how long the text before its padding is.
+  // Only the rank with the last piece knows how long the text without padding is.
   const auto written_bytes =
       static_cast<std::uint64_t>(communicator.sum(static_cast<std::int64_t>(own.written_bytes)));
   const std::uint64_t padding = task.pads && !task.encrypts() ? task.key.block_size() : 0;

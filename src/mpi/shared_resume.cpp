@@ -31,7 +31,7 @@ Descriptor find(const std::string& path) {
   return found;
 }
 
-// The unfinished output, written at offsets through a descriptor that stays its owner's.
+// The unfinished output, written at offsets through a descriptor that its owner keeps.
 class UnfinishedSink : public stream::Sink {
  public:
   UnfinishedSink(int descriptor, std::string name)
@@ -51,8 +51,7 @@ class UnfinishedSink : public stream::Sink {
   std::string name_;
 };
 
-// One attempt at the work that rank 0 has chosen. Every rank opens the unfinished output and its
-// journal.
+// One attempt at the work that rank 0 has chosen. Every rank opens the output and its journal.
 class Attempt {
  public:
   using WorkOn =
@@ -125,7 +124,7 @@ class Attempt {
     });
   }
 
-  // Throws unless the journal has this work's header, which is authenticated.
+  // Throws unless the journal has the header of this work. The header is authenticated.
   void check_header(const std::string& name) const {
     stream::JournalHeader found = {};
     if (pread(journal_file_.number(), found.data(), found.size(), 0) !=
@@ -146,7 +145,7 @@ class Attempt {
     }
   }
 
-  // Rank 0 removes files of which nothing can be continued; else the error says how to go on.
+  // If nothing can be continued, rank 0 removes the files; otherwise the error says how to go on.
   [[noreturn]] void throw_what_is_left(const Error& error, bool recorded) {
     bool is_left = false;
     if (output_ != nullptr) {
@@ -176,7 +175,7 @@ class Attempt {
 };
 
 // The stamp of the source on this rank. Throws unless this rank sees the same file as rank 0.
-// Device numbers are not compared, because each host has its own.
+// Device numbers are not compared, because they differ between hosts.
 stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& input,
                               const stream::Work& how) {
   stream::SourceStamp first;
@@ -224,7 +223,7 @@ stream::Totals encrypt_resumably(Communicator& communicator, SharedInput& input,
         return *totals;
       }
     } catch (const Agreed& error) {
-      // If the source has changed, nothing can be continued, so nothing is left.
+      // If the source has changed, nothing can be continued, so nothing is kept.
       bool has_changed = false;
       on_first(communicator, [&] {
         if (output->resumable()->is_in_use() && input.here().stamp() != source) {

@@ -21,7 +21,7 @@ namespace {
 // How often working ranks tell each other how they are doing.
 constexpr std::chrono::milliseconds between_rounds{50};
 
-// What the step threw, as an Error; nothing when it returned.
+// What the step threw, as an Error; empty if it returned.
 std::optional<Error> failure_of(const std::function<void()>& step) {
   try {
     step();
@@ -31,10 +31,9 @@ std::optional<Error> failure_of(const std::function<void()>& step) {
   }
 }
 
-// Collective; called when some rank has an error. Throws the error of the lowest such rank on all
-// ranks.
+// Collective, after some rank's error. Throws the error of the lowest such rank on all ranks.
 [[noreturn]] void throw_agreed(Communicator& communicator, std::optional<Error> own) {
-  // After a signal a step may fail only because some rank has already removed what the step needs.
+  // After a signal, a step may fail only because some rank has already removed what it needs.
   if (auto interrupted = failure_of([&] { communicator.signals().check(); })) {
     own = std::move(interrupted);
   }
@@ -57,7 +56,7 @@ std::optional<Error> failure_of(const std::function<void()>& step) {
   throw Agreed(code, what, hint);
 }
 
-// Work in a thread of its own, until it ends or the other ranks say that it is in vain.
+// Runs work in a thread of its own until it ends, or until the other ranks say that it is in vain.
 class Worker {
  public:
   explicit Worker(const std::function<void(const Touch&)>& work)
@@ -74,7 +73,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Returns early when it ends. Passes on a request to stop.
+  // Waits for this long or until the work ends. Passes on a request to stop.
   bool ended_within(std::chrono::milliseconds time, const Cancel& signals) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, time, [this] { return ended_; });
@@ -84,7 +83,7 @@ class Worker {
     return ended_;
   }
   [[nodiscard]] std::uint64_t done_bytes() const noexcept { return done_bytes_.load(); }
-  // Once it has ended.
+  // Call it after the end.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
 
  private:
@@ -116,12 +115,12 @@ void on_first(Communicator& communicator, const std::function<void()>& step) {
 
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
               const std::function<void(const Touch& touch)>& work) {
-  // A rank that cannot start the thread has failed, and tells the others like any failed rank.
+  // A rank that cannot start the thread has failed, and tells the others so.
   std::optional<Worker> worker;
   const std::optional<Error> not_begun = failure_of([&] { worker.emplace(work); });
   for (;;) {
-    // A round of the ranks: each says how it is doing, and all learn the sums. Those that have
-    // ended say so at once, so the last round ends with the slowest rank's work.
+    // A round: each rank says how it is doing, and all learn the sums. A rank that has ended says
+    // so at once, so the last round ends with the slowest rank's work.
     const bool ended = !worker || worker->ended_within(between_rounds, communicator.signals());
     communicator.heed_signal();
     const std::optional<Error> own = !worker ? not_begun : ended ? worker->failure() : std::nullopt;
@@ -134,7 +133,7 @@ void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
       shown->store(static_cast<std::uint64_t>(round[bytes]), std::memory_order_relaxed);
     }
     if (round[failed] != 0) {
-      worker.reset();  // stops it; what fails only now failed because it was stopped
+      worker.reset();  // stops it; a failure from now on is due to the stop
       throw_agreed(communicator, own);
     }
     if (round[working] == 0) {

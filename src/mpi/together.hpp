@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that all ranks take, and that have succeeded only when they did on every rank: one agreed
-// answer, so that no rank goes on where another has failed.
+// Steps that all ranks take together. A step has succeeded only if it did on every rank, so no rank
+// goes on where another has failed.
 #pragma once
 
 #include <atomic>
@@ -19,19 +19,19 @@ class Agreed : public Error {
   using Error::Error;
 };
 
-// Collective. Runs the step; returns if it succeeded on every rank. Otherwise throws the same
-// Agreed on all ranks: the error of the lowest rank that failed, which the text names unless it is
-// rank 0.
+// Collective. Runs the step and returns if it succeeded on every rank. Otherwise throws the same
+// Agreed on all ranks: the error of the lowest rank that failed, whose number is in the text unless
+// it is 0.
 void together(Communicator& communicator, const std::function<void()>& step);
-// The same for a step of rank 0 alone.
+// Collective. Runs a step on rank 0 alone, and returns or throws Agreed on all ranks.
 void on_first(Communicator& communicator, const std::function<void()>& step);
 
-// What long work is given, on each rank.
+// What long work gets on each rank.
 struct Touch {
-  const Cancel& stop;  // requested by a signal, and when another rank has failed
+  const Cancel& stop;                      // requested by a signal, or when another rank has failed
   std::atomic<std::uint64_t>& done_bytes;  // to count up
 
-  // The caller's work, with these two in their places.
+  // The caller's work, with `stop` and `done_bytes` in place of its own.
   [[nodiscard]] stream::Work in_place_of(const stream::Work& work) const {
     stream::Work inside = work;
     inside.cancel = &stop;
@@ -40,9 +40,9 @@ struct Touch {
   }
 };
 
-// The same for long work. The work runs in a thread of its own while this thread talks to the other
-// ranks. If one rank fails, all others stop within one buffer. `shown` counts the bytes done by all
-// ranks; it may be null.
+// Collective. Runs long work on all ranks, in a thread of its own while this thread talks to the
+// other ranks. If one rank fails, all others stop within one buffer. Returns or throws Agreed on
+// all ranks. `shown` counts the bytes done by all ranks; it may be null.
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
               const std::function<void(const Touch& touch)>& work);
 

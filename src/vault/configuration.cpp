@@ -21,13 +21,13 @@ constexpr unsigned scrypt_key_bytes = 32;
 constexpr std::size_t min_salt_bytes = 32;
 constexpr unsigned min_r = 8;
 constexpr unsigned min_p = 1;
-// 2^50 bytes with r = 8. The caller's cap is far lower; these keep all products in range.
+// 2^50 bytes with r = 8. The caller's cap is far lower; this one keeps all products in range.
 constexpr unsigned max_log2_n = 40;
 constexpr unsigned max_r = 1U << 16;
 constexpr unsigned max_r_times_p = (1U << 30) - 1;  // RFC 7914, section 6
-constexpr unsigned min_long_name_max = 62;          // what the name of a long name has itself
+constexpr unsigned min_long_name_max = 62;  // the name of a long name's own file has this length
 constexpr unsigned max_long_name_max = 255;
-// Deeper than a configuration, and far from what the recursion of Json::dump could not bear.
+// Deeper than any configuration, and far from too deep for the recursion of Json::dump.
 constexpr int max_depth = 16;
 
 // The flags (internal/configfile/feature_flags.go).
@@ -59,8 +59,8 @@ bool equal_but_for_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-// The two letters outside of ASCII that gocryptfs's reader takes for letters in it (Go,
-// encoding/json): the long s and the sign of the kelvin, in UTF-8.
+// Converts the two letters outside ASCII that gocryptfs's reader takes for ASCII letters (Go,
+// encoding/json), in UTF-8: the long s and the sign of the kelvin.
 std::string with_ascii_letters(std::string name) {
   for (const auto& [letter, ascii] :
        {std::pair{std::string_view("\xc5\xbf"), 's'}, {std::string_view("\xe2\x84\xaa"), 'k'}}) {
@@ -76,7 +76,7 @@ bool is_known(std::string_view member) {
                      [&](std::string_view known) { return equal_but_for_case(member, known); });
 }
 
-// What reads one text: everything here is for messages that name it.
+// Reads one text. Its state is there for messages that name the text.
 class Parser {
  public:
   explicit Parser(std::string_view name) : name_(name) {}
@@ -84,13 +84,13 @@ class Parser {
   [[nodiscard]] Configuration parse(Bytes text) const;
 
  private:
-  // What was not made by gocryptfs or its like, or is damaged.
+  // For what gocryptfs or a similar program did not write, or what is damaged.
   [[noreturn]] void refuse_as_corrupt(const std::string& why) const {
     throw Error(ErrorCode::corrupt, name_ + ": is no configuration of gocryptfs: " + why,
                 "if it was one, a copy of it opens the vault, and so does the master key with a "
                 "new configuration");
   }
-  // What was made on purpose, by a version or with an option that is not read here.
+  // For what was written on purpose, by a version or with an option that paes does not read.
   [[noreturn]] void refuse_as_unread(const std::string& why, const std::string& hint) const {
     throw Error(ErrorCode::failure, name_ + ": " + why, hint);
   }
@@ -101,7 +101,7 @@ class Parser {
   }
 
   [[nodiscard]] Json parse_json(Bytes text) const;
-  // Null: there is none.
+  // Null if there is none.
   [[nodiscard]] const Json* find(const Json& object, std::string_view member) const;
   [[nodiscard]] std::uint64_t number(const Json& object, std::string_view member,
                                      std::optional<std::uint64_t> otherwise = {}) const;
@@ -117,7 +117,7 @@ class Parser {
 Json Parser::parse_json(Bytes text) const {
   require(!text.empty(), "it is empty");
   require(text.size() <= max_configuration_bytes, "it is too long");
-  // The library skips a byte order mark and ends at a zero byte; gocryptfs refuses both.
+  // The library skips a byte order mark and stops at a zero byte; gocryptfs refuses both.
   constexpr std::array<std::uint8_t, 3> byte_order_mark = {0xef, 0xbb, 0xbf};
   require(!std::equal(byte_order_mark.begin(), byte_order_mark.end(), text.begin(),
                       text.begin() + static_cast<std::ptrdiff_t>(
@@ -126,7 +126,7 @@ Json Parser::parse_json(Bytes text) const {
   require(std::find(text.begin(), text.end(), 0) == text.end(), "there is a zero byte in it");
   bool is_too_deep = false;
   bool has_twice = false;
-  std::vector<std::set<std::string>> members;  // of each object that is open
+  std::vector<std::set<std::string>> members;  // of each open object
   const auto look = [&](int depth, Json::parse_event_t event, Json& parsed) {
     is_too_deep = is_too_deep || depth > max_depth;
     if (event == Json::parse_event_t::object_start) {
@@ -204,11 +204,11 @@ ScryptCost Parser::scrypt_cost(const Json& document) const {
   return cost;
 }
 
-// Every flag that is known but the refused FIDO2.
+// Every known flag except FIDO2, which is refused.
 std::set<std::string> Parser::flags(const Json& document) const {
   const Json* const list = find(document, "FeatureFlags");
   std::set<std::string> flags;
-  if (list == nullptr || list->is_null()) {  // the first versions wrote null where there was none
+  if (list == nullptr || list->is_null()) {  // the first versions wrote null for an empty list
     return flags;
   }
   require(list->is_array(), "FeatureFlags is no list");
@@ -366,7 +366,7 @@ std::string configuration_text(const Configuration& configuration) {
   }
   document.update(Json::parse(configuration.other_members));
   std::string text = document.dump(1, '\t') + "\n";
-  // What a reader would refuse must not take the place of what opens the vault. Members of others
+  // What a reader would refuse must not replace what opens the vault. Members of other programs
   // take more room here than in the file that they came from.
   const Bytes bytes = {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
   if (bytes.size() > max_configuration_bytes) {

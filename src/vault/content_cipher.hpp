@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files content_*.cpp define, each for one cipher, and what their blocks have in common.
+// What each file content_*.cpp defines for its cipher, and what their blocks have in common.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ namespace paes::vault {
 
 namespace {
 
-// A block without a file.
+// The place of a value, which belongs to no file.
 constexpr BlockPlace value_place = {};
 
 bool is_zero(Bytes bytes) noexcept {
@@ -49,7 +49,7 @@ std::optional<Value> open_value(const ContentKey& key, Bytes sealed) {
   return value;
 }
 
-// Nothing: not canonical.
+// Empty if the text is not canonical.
 std::optional<std::vector<std::uint8_t>> decoded(std::string_view text, base64::Form form) {
   std::vector<std::uint8_t> data(base64::decoded_bytes(text, form));
   if (!base64::decode_public(text, data, form)) {
@@ -142,7 +142,7 @@ std::optional<std::vector<std::uint8_t>> open_attribute(const ContentKey& key, B
   if (auto value = open_value<Value>(key, stored)) {
     return value;
   }
-  // Old releases of gocryptfs wrote Base 64, with padding or without.
+  // Old releases of gocryptfs wrote Base 64, with or without padding.
   const std::string_view text = libcrypto::text_of(stored);
   const auto sealed = decoded(text, {base64::Alphabet::url, text.ends_with('=')});
   return sealed ? open_value<Value>(key, *sealed) : std::nullopt;

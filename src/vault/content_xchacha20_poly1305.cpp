@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): IV of 24 bytes, ciphertext, tag. The first 16
-// bytes of the IV make a key of ChaCha20-Poly1305, the others are its nonce.
+// bytes of the IV derive a key of ChaCha20-Poly1305; the others are its nonce.
 #include <cassert>
 #include <cstring>
 

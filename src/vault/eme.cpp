@@ -18,7 +18,7 @@ void add(const std::uint8_t* block, std::uint8_t* to) noexcept {
   store_le(to + 8, load_le<std::uint64_t>(to + 8) ^ load_le<std::uint64_t>(block + 8));
 }
 
-// Adds L to the first block, 2L to the second, 4L to the third.
+// Adds L to the first block, 2L to the second, 4L to the third, and so on.
 void add_multiples(Tweak l, MutableBytes text) noexcept {
   const WipeOnExit wiped(l.bytes);
   for (std::size_t at = 0; at < text.size(); at += cipher_block) {
@@ -50,8 +50,7 @@ void Eme::decrypt(Bytes tweak, MutableBytes text) const noexcept {
   transform(Direction::decrypt, tweak, text);
 }
 
-// Figure 2 of the paper, with its names of the intermediate values. Decryption is the same with
-// the inverse cipher.
+// Figure 2 of the paper, with its names. Decryption uses the inverse cipher.
 void Eme::transform(Direction direction, Bytes tweak, MutableBytes text) const noexcept {
   assert(tweak.size() == cipher_block && !text.empty() && text.size() % cipher_block == 0 &&
          text.size() <= eme_max_bytes);

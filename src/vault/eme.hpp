@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EME, a wide-block cipher: each bit of the result depends on each bit of the text (Halevi and
-// Rogaway, "A Parallelizable Enciphering Mode", CT-RSA 2004), with AES-256 (FIPS 197).
+// EME with AES-256 (FIPS 197): a wide-block cipher, in which each bit of the result depends on each
+// bit of the text (Halevi and Rogaway, "A Parallelizable Enciphering Mode", CT-RSA 2004).
 #pragma once
 
 #include "core/secret.hpp"
@@ -18,7 +18,7 @@ class Eme {
   // `key` has 32 bytes.
   Eme(Bytes key, const Kernel& kernel);
 
-  // `tweak` has 16 bytes. `text` is changed in place: 1 to 128 whole blocks.
+  // `tweak` has 16 bytes. `text` is 1 to 128 whole blocks and is changed in place.
   void encrypt(Bytes tweak, MutableBytes text) const noexcept;
   void decrypt(Bytes tweak, MutableBytes text) const noexcept;
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t gcm_tag_bytes = 16;
 constexpr std::size_t salt_bytes = 32;
 
-// What HKDF takes as "info" (internal/cryptocore/hkdf.go).
+// HKDF's "info" for each use (internal/cryptocore/hkdf.go).
 constexpr std::string_view name_use = "EME filename encryption";
 constexpr std::string_view gcm_use = "AES-GCM file content encryption";
 constexpr std::string_view siv_use = "AES-SIV file content encryption";
@@ -28,7 +28,7 @@ constexpr std::string_view xchacha_use = "XChaCha20-Poly1305 file content encryp
 
 constexpr std::size_t iv_bytes_of(const Features& features) { return features.has_hkdf ? 16 : 12; }
 
-// gocryptfs wraps the key as block 0 of a file without an id, whatever the content's cipher is.
+// gocryptfs wraps the key as block 0 of a file without an id, whatever the cipher of the content.
 constexpr std::array<std::uint8_t, 8> wrapping_aad = {};
 
 SecretBytes derive(Bytes key, std::string_view use, std::size_t bytes) {
@@ -37,7 +37,6 @@ SecretBytes derive(Bytes key, std::string_view use, std::size_t bytes) {
   return derived;
 }
 
-// The key that wraps the master key.
 GcmKey wrapping_key(const Configuration& configuration, Bytes passphrase, const WaitReady& wait) {
   const ScryptCost& cost = configuration.scrypt;
   SecretBytes key(master_key_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The master key of a volume: wrapped under a passphrase in the configuration, and the keys that
-// are derived from it (RFC 5869, HKDF-SHA-256 without a salt).
+// The master key of a volume, which the configuration holds under a passphrase, and the keys
+// derived from it (RFC 5869, HKDF-SHA-256 without a salt).
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ inline constexpr std::size_t master_key_bytes = 32;
 class MasterKey {
  public:
   [[nodiscard]] static MasterKey random();
-  // 32 bytes. Throws Error(usage) for another length.
+  // `key` has 32 bytes. Throws Error(usage) for another length.
   explicit MasterKey(Bytes key);
 
-  // The keys for each use. Without HKDF content and names share the master key itself, and AES-SIV
-  // has its SHA-512.
+  // The keys for each use. Without HKDF, content and names share the master key, and AES-SIV uses
+  // its SHA-512.
   [[nodiscard]] SecretBytes name_key(const Features& features) const;     // 32 bytes, AES-256
   [[nodiscard]] SecretBytes content_key(const Features& features) const;  // 32; AES-SIV: 64
 
@@ -33,12 +33,11 @@ class MasterKey {
   Secret<std::array<std::uint8_t, master_key_bytes>> key_;
 };
 
-// Nothing if the passphrase is another one. The caller has capped the cost. `wait` may
-// throw to give up.
+// Empty if the passphrase is wrong. The caller has capped the cost. `wait` may throw to give up.
 [[nodiscard]] std::optional<MasterKey> unwrap_master_key(const Configuration& configuration,
                                                          Bytes passphrase, const WaitReady& wait);
 
-// Puts the key under a passphrase, with a new salt, into the configuration.
+// Puts the key, under a passphrase and a new salt, into the configuration.
 void wrap_master_key(const MasterKey& key, Bytes passphrase, unsigned log2_n,
                      Configuration& configuration, const WaitReady& wait);
 

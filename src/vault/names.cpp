@@ -18,7 +18,7 @@ constexpr std::size_t cipher_block = 16;
 using PaddedName =
     std::array<std::uint8_t, max_name_bytes / cipher_block * cipher_block + cipher_block>;
 
-// Where a folder's IV stands for the names of files.
+// Used for extended attributes where names of files use a folder's IV.
 constexpr std::string_view attribute_tweak = "xattr_name_iv_xx";
 static_assert(attribute_tweak.size() == cipher_block);
 
@@ -26,7 +26,7 @@ base64::Form form_of(const Features& features) noexcept {
   return {base64::Alphabet::url, !features.has_raw_base64};
 }
 
-// Which bytes a name is made of. No branch depends on them.
+// The bytes that a name contains, found without a branch that depends on them.
 struct Contents {
   explicit Contents(std::string_view name) noexcept {
     for (const char c : name) {
@@ -67,7 +67,7 @@ std::string seal_name(const Eme& eme, base64::Form form, std::string_view name, 
   return encoded;
 }
 
-// Nothing unless this is what seal_name makes of a name that is valid.
+// Empty unless `encoded` is what seal_name makes of a valid name.
 std::optional<std::string> open_name(const Eme& eme, base64::Form form, std::string_view encoded,
                                      Bytes tweak, bool (&is_valid)(std::string_view) noexcept) {
   PaddedName padded;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content of a file: a header with the file's id, then blocks. Each is an IV, up to 4096 bytes
-// of ciphertext and a tag, authenticated with its number and the file's id.
+// The content of a file: a header with the file's id, then blocks. Each block is an IV, up to 4096
+// bytes of ciphertext and a tag, authenticated together with its number and the file's id.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ inline constexpr std::size_t max_sealed_block_bytes = block_bytes + max_iv_bytes
 
 using FileId = std::array<std::uint8_t, 16>;
 
-// Nothing but zeros is no id, and no other version is known: then the answer is false.
+// False if the version is unknown, or if the id is all zeros.
 [[nodiscard]] bool parse_header(Bytes header, FileId& id) noexcept;
 void write_header(const FileId& id, MutableBytes header) noexcept;
 
-// Where blocks lie in a file of which each has an IV of so many bytes.
+// Where blocks lie in a file whose IVs have this length.
 struct BlockLayout {
   std::size_t iv_bytes = 16;
 
@@ -31,10 +31,10 @@ struct BlockLayout {
   [[nodiscard]] constexpr std::uint64_t offset_of(std::uint64_t block) const noexcept {
     return header_bytes + block * stride();
   }
-  // The length of the text in a file of `stored` bytes. A last block too short to hold text counts
-  // as one byte; reading it fails.
+  // The length of the text in a file of `stored` bytes. A last block that is too short to hold text
+  // counts as one byte, and reading it fails.
   [[nodiscard]] std::uint64_t text_length(std::uint64_t stored) const noexcept;
-  // The length of the file for a text: 0 for none.
+  // The length of the file for a text; 0 for none.
   [[nodiscard]] std::uint64_t stored_length(std::uint64_t text) const noexcept;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders in which names can be made and not taken away again.
+// Folders in which names can be created but not removed.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 namespace paes::test {
 
-// False: the user may not, or the file system has none; errno says which.
+// False if the user may not, or if the file system has no such flag; errno says which.
 [[nodiscard]] inline bool set_append_only(const std::string& folder, bool is_wanted) {
   const Descriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   int flags = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a table of kernels whose files are compiled for instruction sets. A file's flags let the
-// compiler use those instructions anywhere in it, so its row must need all of them.
+// compiler use those instructions anywhere in it, so its row must require all of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline CpuFeatures with_implied(CpuFeatures features) {
   return features;
 }
 
-// `compiled` are the lines of the table, and `kernels` are its rows.
+// `compiled` has the table's lines, `kernels` its rows.
 inline void expect_needs_of_flags(std::span<const CompiledRow> compiled,
                                   std::span<const Kernel* const> kernels) {
   const std::map<std::string, CpuFeatures> features_of_flag = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that a test program runs on, real or, with PAES_EMULATED_DEVICE set, emulated; and
-// ports: streams of it with memory on both sides, for tests that launch one thing after the other.
+// The device that a test program runs on: a real one, or an emulated one if PAES_EMULATED_DEVICE is
+// set. Also its ports: streams with memory on both sides, for tests that launch one thing after the
+// other.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +25,8 @@ namespace paes::test {
 
 inline bool is_device_emulated() { return std::getenv("PAES_EMULATED_DEVICE") != nullptr; }
 
-// Whether the device is the host's processor in some way, so that tests have to choose what they
-// do: emulated, or with the code that nvcc made, run on the host (tests/campaign/ptx).
+// Whether the device is really the host's processor, so that tests must be selective: it is
+// emulated, or runs nvcc's code on the host (tests/campaign/ptx).
 inline bool is_device_on_host() {
 #if defined(PAES_TEST_DEVICE_ON_HOST)
   return true;
@@ -34,12 +35,12 @@ inline bool is_device_on_host() {
 #endif
 }
 
-// The device that a test program runs on; without one the program ends here, in one line.
+// The device that a test program runs on. If there is none, the program ends here, in one line.
 inline cuda::Runtime& runtime_under_test() {
   static const std::unique_ptr<cuda::Runtime> runtime = []() -> std::unique_ptr<cuda::Runtime> {
     if (is_device_emulated()) {
       cuda::EmulatedOptions options;
-      // PAES_EMULATED_MEMORY is the device's memory in bytes; with a small value tests run out of
+      // PAES_EMULATED_MEMORY is the device's memory in bytes. With a small value, tests run out of
       // it.
       const char* const memory = std::getenv("PAES_EMULATED_MEMORY");
       options.memory_bytes = memory != nullptr ? std::stoul(memory) : std::size_t{64} << 20;
@@ -57,7 +58,7 @@ inline cuda::Runtime& runtime_under_test() {
 }
 
 // A stream of device 0 with memory on both sides, laid out alike: what is written to `host` is at
-// the same place of `device` once it was sent.
+// the same place of `device` once it has been sent.
 class Port {
  public:
   explicit Port(unsigned slot)
@@ -89,7 +90,7 @@ class Port {
   }
   void wait() { runtime_.wait(stream_); }
 
-  // `shared_bytes`: as if the device had so little shared memory; 0: as it is.
+  // `shared_bytes`: launch as if the device had only this much shared memory; 0: use its own.
   void launch(const cuda::DeviceKernel& kernel, std::size_t key_bytes, std::size_t image_at,
               std::size_t shared_bytes, const cuda::AnyJob& job) {
     cuda::Launch launch = {device_ + image_at, key_bytes, {}, slot_, stream_.handle};
@@ -102,7 +103,7 @@ class Port {
     launch.shape = runtime_.devices()[0].shape;
     launch.shape.shared_bytes = shared_bytes;
     if (is_device_emulated()) {
-      launch.stream = nullptr;  // keys are read where the image has them
+      launch.stream = nullptr;  // keys are read from the image
     }
     launched_.insert(&kernel);
     wait();
@@ -133,7 +134,7 @@ class Port {
   cuda::Runtime& runtime_;
   cuda::Stream stream_;
   unsigned slot_;
-  // Those that have left keys in the slot.
+  // The kernels that have left keys in the slot.
   std::set<const cuda::DeviceKernel*> launched_;
   std::size_t bytes_ = 0;
   std::uint8_t* host_ = nullptr;
@@ -143,7 +144,7 @@ class Port {
 // At most max_slots ports. A thread that finds none free waits.
 class Ports {
  public:
-  // Calls `body(port)`. A device that fails ends the program, for a kernel's run cannot fail.
+  // Calls `body(port)`. A failing device ends the program, because a kernel's run cannot fail.
   template <class Body>
   void use(const Body& body) noexcept {
     try {
@@ -180,7 +181,7 @@ class Ports {
 };
 
 inline Ports& ports() {
-  runtime_under_test();  // made first, so that it goes last
+  runtime_under_test();  // made first, so that it is destroyed last
   static Ports all;
   return all;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes rows of the kernel table out of device kernels, each in several variants.
-// emulated_device_kernels.hpp and tested_device_kernels.hpp share this; each runs the rows in its
-// own way.
+// emulated_device_kernels.hpp and tested_device_kernels.hpp share it; each runs the rows in its own
+// way.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ struct GcmOnDevice {
   }
 };
 
-// GCM as a kernel offers it. Ways::run_gcm returns a message's tag, or the hash of a part starting
-// from zero. This class joins it to the hash of what came before, as the device's caller does.
+// GCM in a kernel's interface. Ways::run_gcm returns a message's tag, or the hash of a part,
+// started from zero. Like the device's caller, this class joins it to the hash of what came before.
 template <class Ways>
 struct GcmRunsOnDevice {
   static void hash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
@@ -68,7 +68,7 @@ struct GcmRunsOnDevice {
 
 // `Ways` has a table `variants`, each with a `suffix` for the name, and the functions
 // prepare<kernel, variant>, release, run<Operation>, run_gcm, hash_subkey and, for chained modes,
-// add_chains. An index beyond the last device kernel gives a row without a name.
+// add_chains. An index beyond the last device kernel yields a row without a name.
 template <class Ways, std::size_t Index>
 Kernel make_device_row() {
   constexpr std::size_t variants = std::size(Ways::variants);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device kernels as rows of the kernel table, for tests alone: each run becomes a launch that is
-// emulated on the host, on copies of the data, as the device copies to the device and back. So the
-// device functions must pass every test of the processor's kernels, without a device. Devices do
-// not run chained modes. Here CBC and CFB encryption go block by block, because a key must support
-// both directions of a mode; OFB is missing.
+// Device kernels as rows of the kernel table, only for tests. Each run becomes a launch that the
+// host emulates on copies of the data, like the copies to a device and back. So the device
+// functions must pass every test of the processor's kernels, without a device. Devices do not run
+// chained modes. Here CBC and CFB encryption go block by block, because a key must support both
+// directions of a mode; OFB is missing.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@
 
 namespace paes::test {
 
-// Memory like the device's: aligned to 16 bytes, and no longer than asked for, so that sanitizers
+// Memory like the device's: aligned to 16 bytes, and no longer than requested, so that sanitizers
 // see accesses beyond it.
 class DeviceMemory {
  public:
@@ -48,7 +48,7 @@ struct EmulatedShape {
 inline constexpr std::size_t large_shared_bytes = 227 * 1024;
 inline constexpr EmulatedShape emulated_shapes[] = {
     {"", {2, large_shared_bytes, 32}},
-    // A device whose shared memory is small.
+    // A device with little shared memory.
     {"_small", {1, 64 * 1024, 32}},
 };
 
@@ -82,7 +82,7 @@ void run_emulated(const KernelKeys& keys, const Piece& piece) noexcept {
   constexpr bool has_before = formula_of(Which).has_before();
   const DeviceMemory in(text.in, text.bytes);
   const DeviceMemory other(text.bytes);
-  // In place and not, in turns.
+  // In place and not in place, in turns.
   const bool in_place = !has_before && text.bytes / size % 2 == 0;
   cuda::Job job = {Which, in.data(), in_place ? in.data() : other.data(), text.bytes};
   std::unique_ptr<DeviceMemory> tweaks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A container with a chosen input key and salt, for tests that compare bytes. No library has this:
-// a salt used twice with one input key reuses nonces.
+// A container with a chosen input key and salt, for tests that compare bytes. No library offers
+// this: a salt used twice with one input key reuses nonces.
 #pragma once
 
 #include <utility>

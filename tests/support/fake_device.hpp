@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that computes with a kernel of the CPU, for tests of those who call devices: it counts
-// and checks what it is given, declines when its slots are taken, and fails when told to.
+// A device that computes with a kernel of the CPU, for tests of code that calls devices. It counts
+// and checks what it gets, declines when its slots are taken, and fails on request.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class FakeDevice final : public Device {
       : slots_(slots), free_(slots), piece_bytes_(piece_bytes) {}
   ~FakeDevice() override { EXPECT_TRUE(pinned_.empty()); }
 
-  // The call of this number (counted from 1) and all later calls throw.
+  // Makes the call of this number (counted from 1) and all later calls throw.
   void fail_at(std::uint64_t call) { fails_at_ = call; }
   [[nodiscard]] std::uint64_t calls() const { return calls_.load(); }
   [[nodiscard]] std::uint64_t calls_outside_pinned_memory() const { return unpinned_calls_.load(); }

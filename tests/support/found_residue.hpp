@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether some bytes lie anywhere in this process's memory. The wanted bytes are held inverted, so
-// that the search does not find itself.
+// Finds out whether some bytes lie anywhere in this process's memory. The wanted bytes are kept
+// inverted, so that the search does not find itself.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 namespace paes::test {
 
-// Sanitizers keep copies and terabytes of shadow; there is nothing to learn from either.
+// Sanitizers keep copies and terabytes of shadow memory, so the search tells nothing with them.
 inline bool can_search_memory() { return !is_sanitized; }
 
 inline std::vector<std::uint8_t> inverted(std::vector<std::uint8_t> bytes) {
@@ -47,9 +47,8 @@ inline std::size_t count_in(const std::uint8_t* memory, std::size_t bytes,
   return found;
 }
 
-// Where memory is copied to be searched: a mapping of its own between pages that nobody may touch,
-// so that the kernel does not join it with its neighbours and it can be left out of the search
-// exactly.
+// Where memory is copied to be searched: a separate mapping between pages that nobody may touch. So
+// the system does not join it with its neighbours, and it can be excluded from the search exactly.
 class SearchedCopy {
  public:
   static constexpr std::size_t bytes = std::size_t{1} << 20;
@@ -85,8 +84,8 @@ class SearchedCopy {
 
 inline constexpr std::uint64_t smallest_page = 4096;
 
-// In all memory that can be written. What lies across the border of two searched pieces is not
-// seen.
+// Counts occurrences in all writable memory. Does not see one that crosses the border of two
+// searched parts.
 inline std::size_t count_in_memory(const std::vector<std::uint8_t>& inverted_bytes) {
   const SearchedCopy copy;
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -114,7 +113,8 @@ inline std::size_t count_in_memory(const std::vector<std::uint8_t>& inverted_byt
       if (got > 0) {
         found += count_in(copy.data(), static_cast<std::size_t>(got), inverted_bytes);
       }
-      // Another thread may have unmapped a page meanwhile; those behind it are to be searched.
+      // Another thread may have unmapped a page meanwhile; the pages after it must still be
+      // searched.
       at += got > 0 ? static_cast<std::uint64_t>(got) : smallest_page;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's AES-GCM by the name of the operation, for tests that do the same with several.
+// A kernel's AES-GCM operations by name, for tests that do the same with several.
 #pragma once
 
 #include "cipher/mode/gcm_blocks.hpp"
@@ -25,7 +25,7 @@ inline void run_gcm(const Kernel& kernel, GcmOperation operation, const KernelKe
   }
 }
 
-// A message without additional data, given by its J0 alone. That is enough for all kernels except
+// A message without additional data, given only by its J0. That is enough for all kernels except
 // those over libraries.
 struct BareMessage {
   CounterBlock pre_counter;

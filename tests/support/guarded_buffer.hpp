@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory whose neighbours are pages that nobody may touch: reading or writing one byte outside ends
-// the test with SIGSEGV.
+// Memory between pages that nobody may touch: reading or writing one byte outside ends the test
+// with SIGSEGV.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that run once for each row of the kernel table that has GCM (PAES_FOR_ALL_KERNELS), so that
-// a new kernel is covered by its line in the table. A kernel that cannot run on this machine is
-// reported as not run, with the reason.
+// Runs tests once for each row of the kernel table that has GCM (PAES_FOR_ALL_KERNELS), so that a
+// new kernel is covered by its line in the table. A kernel that cannot run on this machine is
+// reported with the reason.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class KernelCase : public ::testing::TestWithParam<const Kernel*> {
 
 namespace test {
 
-// A kernel's form of a key, released as it wants.
+// A kernel's form of a key, which releases itself.
 class PreparedKeys {
  public:
   PreparedKeys(const Kernel& kernel, Bytes key) : kernel_(kernel) { kernel.prepare(key, *keys_); }

@@ -9,8 +9,8 @@
 
 namespace paes::test {
 
-// Calls `body(i)` for each i below `count`, each thread taking the next; one thread is the
-// caller's.
+// Calls `body(i)` for each i below `count`. Each thread, including the caller's, takes the next
+// one.
 template <class Body>
 void on_threads(std::size_t count, unsigned threads, const Body& body) {
   std::atomic<std::size_t> next{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what a function leaves on the stack. The function runs on a stack of its own, which is
+// Finds what a function leaves on the stack. The function runs on a separate stack, which is
 // searched afterwards.
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace paes::test {
 
 // Sanitizers keep local variables elsewhere, and builds without optimisation keep a copy of every
-// register: there is nothing to learn from either.
+// register, so the search tells nothing with them.
 inline bool keeps_stack() {
 #if !defined(__OPTIMIZE__)
   return false;
@@ -29,7 +29,7 @@ inline bool keeps_stack() {
 
 inline constexpr std::size_t own_stack_bytes = std::size_t{256} << 10;
 
-// Runs `work` on a stack of its own, then `look` with that stack, which holds what was left there.
+// Runs `work` on a separate stack, then `look` with that stack, which holds what `work` left.
 inline void on_own_stack(const std::function<void(MutableBytes)>& work,
                          const std::function<void(MutableBytes)>& look = nullptr) {
   void* const stack = mmap(nullptr, own_stack_bytes, PROT_READ | PROT_WRITE,

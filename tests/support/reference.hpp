@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels' bytes are compared with: the modes of SP 800-38A, XTS and AES-GCM by somebody
-// else. That is libcrypto, called directly (reference/by_libcrypto.cpp); builds without libcrypto
-// use the plain implementation of reference/by_tables.cpp, which the other builds compare with
+// What kernels' outputs are compared with: the modes of SP 800-38A, XTS and AES-GCM by somebody
+// else. That is libcrypto, called directly (reference/by_libcrypto.cpp). Builds without libcrypto
+// use the plain implementation of reference/by_tables.cpp, which other builds compare with
 // libcrypto.
 #pragma once
 
@@ -15,13 +15,14 @@
 
 namespace paes::test {
 
-// `name` is as libcrypto writes it, such as "AES-256-CBC" or "DES-EDE3-CFB". `iv` is empty where
-// the mode takes none. XTS: both keys in `key`, the data unit's number as 16 bytes in `iv`. All of
-// a message in one call; no padding. Throws std::runtime_error for what the reference refuses.
+// Transforms a whole message in one call, without padding. `name` is libcrypto's, such as
+// "AES-256-CBC" or "DES-EDE3-CFB". `iv` is empty if the mode takes none. For XTS, `key` has both
+// keys, and `iv` the data unit's number in 16 bytes. Throws std::runtime_error for what the
+// reference refuses.
 [[nodiscard]] std::vector<std::uint8_t> reference_crypt(const std::string& name, bool encrypt,
                                                         Bytes key, Bytes iv, Bytes in);
 
-// A message given in parts of whole blocks: each call gives the next part.
+// Transforms a message in parts of whole blocks: each call takes the next part.
 using ReferenceStream = std::function<std::vector<std::uint8_t>(Bytes in)>;
 [[nodiscard]] ReferenceStream reference_stream(const std::string& name, bool encrypt, Bytes key,
                                                Bytes iv);
@@ -32,7 +33,7 @@ struct Sealed {
 };
 [[nodiscard]] Sealed reference_seal(Bytes key, Bytes iv, Bytes aad, Bytes plaintext);
 
-// "AES-128", "AES-192", "AES-256" or "DES-EDE3": for AES the key's length decides.
+// "AES-128", "AES-192", "AES-256" or "DES-EDE3": for AES, the key's length decides.
 inline std::string reference_name(bool is_aes, std::size_t key_bytes, const std::string& mode) {
   return (is_aes ? "AES-" + std::to_string(key_bytes * 8) : std::string("DES-EDE3")) + "-" + mode;
 }
@@ -51,8 +52,8 @@ inline std::vector<std::uint8_t> reference_ecb(Bytes key, Bytes blocks) {
   return reference_crypt(reference_name(true, key.size(), "ECB"), true, key, {}, blocks);
 }
 
-// A whole message in a raw mode. libcrypto has no counter mode for 3DES: there its counters go
-// through ECB. XTS with data units: their numbers count up, least significant byte first.
+// A whole message in a raw mode. libcrypto has no counter mode for 3DES, so there counters go
+// through ECB. In XTS with data units, the units' numbers count up, least significant byte first.
 inline std::vector<std::uint8_t> reference_raw(Cipher cipher, Mode mode, Direction direction,
                                                Bytes key, Bytes iv, Bytes in,
                                                std::size_t unit_bytes = 0) {

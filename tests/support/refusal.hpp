@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an action was refused with, for tests that look at the code and the words of an Error.
+// Checks with which error an action is refused: its code and its words.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 
 namespace paes::test {
 
-// "WHAT: WHY" of the Error that `action` throws with `code`; a failed test if it does not.
+// Returns "WHAT: WHY" of the Error with `code` that `action` throws. Fails the test if it does not
+// throw one.
 template <typename Action>
 std::string refusal(ErrorCode code, Action action) {
   try {

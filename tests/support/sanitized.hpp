@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a sanitizer is in this build: a sanitizer keeps its own shadow memory and stacks, so some
-// tests can learn nothing there. It is also ten times slower, so other tests do less.
+// Whether this build has a sanitizer. It keeps its own shadow memory and stacks, so some tests
+// learn nothing. It is also ten times slower, so other tests do less.
 #pragma once
 
 namespace paes::test {

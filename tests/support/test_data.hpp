@@ -6,8 +6,8 @@
 
 namespace paes::test {
 
-// Where tests/NAME lies. Only its own object knows where the tree is, so that a compiler cache has
-// the objects of all tests for a tree in another folder.
+// The path of tests/NAME. Only this file's object knows where the tree is, so that a compiler cache
+// can reuse the objects of all tests for a tree in another folder.
 std::string test_data(const std::string& name);
 
 }  // namespace paes::test

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device kernels on a real device as rows of the kernel table, for tests alone: each run copies its
-// piece to the device, launches, and copies back. So every test of a processor's kernel, NIST's
-// vectors first, also runs on a device. With PAES_EMULATED_DEVICE set, the device is emulated,
-// which tests this adapter and the programs that use it. Devices do not run chained modes. There
-// the processor's kernel stands in, because a key must support both directions of a mode.
+// Device kernels on a real device as rows of the kernel table, only for tests. Each run copies its
+// piece to the device, launches, and copies back. So every test of a processor's kernel, beginning
+// with NIST's vectors, also runs on a device. With PAES_EMULATED_DEVICE set, the device is
+// emulated, which tests this adapter and the programs that use it. Devices do not run chained
+// modes. The processor's kernel replaces them there, because a key must support both directions of
+// a mode.
 #pragma once
 
 #include <bit>
@@ -23,7 +24,7 @@ struct DeviceVariant {
   const char* suffix;
   std::size_t shared_bytes;
 };
-// Devices with less shared memory get another variant of some kernels.
+// Some kernels have another variant for devices with less shared memory.
 inline constexpr DeviceVariant device_variants[] = {{"", 0}, {"_small", 64 * 1024}};
 
 struct DeviceKeys {
@@ -73,7 +74,7 @@ inline void put(std::uint8_t* to, const void* from, std::size_t bytes) {
   }
 }
 
-// What goes to the device before every launch.
+// Sends what the device needs before every launch.
 inline void send_piece(Port& port, const DeviceKeys& held, const PortLayout& layout,
                        const std::uint8_t* in, std::size_t bytes) {
   put(port.host() + PortLayout::image, held.image.data(), held.image.size());
@@ -211,7 +212,7 @@ inline const std::vector<const Kernel*>& device_rows() {
   return rows_of_device_kernels<DeviceWays>();
 }
 
-// Whether the row is not one of the kernel table. emulated_device_kernels.hpp has a function of the
+// Whether the row is not from the kernel table. emulated_device_kernels.hpp has a function of the
 // same name; a program includes one of the two headers.
 inline bool is_emulated(const Kernel& kernel) { return kernel.release == release_device; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that tests run: the rows of the kernel table, and emulated device kernels in programs
-// that ask for them; or only the kernels of a real device. All of them, or those that the variable
-// PAES_TEST_KERNELS names ("vaes512 des_bitslice_avx512"), for machines too slow for all.
+// that ask for them; or only the kernels of a real device. PAES_TEST_KERNELS may select some by
+// name ("vaes512 des_bitslice_avx512"), for machines that are too slow for all.
 #pragma once
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ inline std::string test_name(const Kernel& kernel) {
   return (kernel.cipher == Cipher::aes ? "" : "des_") + std::string(kernel.name);
 }
 
-// The names in PAES_TEST_KERNELS, whether or not such kernels exist. A test must fail if one is
+// The names in PAES_TEST_KERNELS, even if no such kernel exists: a test must fail if one is
 // missing.
 inline std::set<std::string> names_of_some_kernels() {
   const char* const names = std::getenv("PAES_TEST_KERNELS");
@@ -70,7 +70,7 @@ inline std::vector<const Kernel*> tested_kernels(Cipher cipher = Cipher::aes) {
 
 inline bool has_gcm(const Kernel& kernel) { return kernel.gcm.seal != nullptr; }
 
-// Those that take GCM.
+// Those that have GCM.
 inline std::vector<const Kernel*> tested_gcm_kernels() {
   std::vector<const Kernel*> tested = tested_kernels();
   std::erase_if(tested, [](const Kernel* kernel) { return !has_gcm(*kernel); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reproducible bytes that look random: the same on every machine for the same seed.
+// Reproducible bytes that look random: a seed yields the same bytes on every machine.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that this processor must be able to run, according to the system's list of features
-// (on Armv8, a register of the processor) and not to ours. If our list missed a feature, its kernel
-// would silently never run. Tests that run all kernels note here which they ran, and fail for what
-// is missing.
+// (on Armv8, to a register of the processor) and not to ours. If our list missed a feature, its
+// kernel would silently never run. Tests that run all kernels record here which ones they ran, and
+// fail if one is missing.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace paes::test {
 struct WideKernel {
   Cipher cipher;
   const char* name;
-  const char* needs;  // as Linux names them in /proc/cpuinfo
+  const char* needs;  // as in Linux's /proc/cpuinfo
 };
 
 inline constexpr WideKernel wide_kernels[] = {
@@ -38,9 +38,9 @@ inline constexpr WideKernel wide_kernels[] = {
 };
 
 #if defined(__aarch64__)
-// From ID_AA64ISAR0_EL1, which Linux reads for programs that may not (arm64/cpu-feature-registers):
-// under an emulator /proc/cpuinfo can be that of the machine around it. In bits 7 to 4 a 1 means
-// AES, a 2 also PMULL.
+// From ID_AA64ISAR0_EL1, which Linux reads for programs that may not (arm64/cpu-feature-registers),
+// because under an emulator /proc/cpuinfo can be that of the surrounding machine. In bits 7 to 4, a
+// 1 means AES, and a 2 also PMULL.
 inline std::set<std::string> system_features() {
   std::uint64_t features = 0;
   asm("mrs %0, id_aa64isar0_el1" : "=r"(features));
@@ -61,7 +61,7 @@ inline std::set<std::string> system_features() {
   return names;
 }
 #else
-// The processor's features as the system lists them, for the first processor.
+// The features that the system lists for the first processor.
 inline std::set<std::string> system_features() {
   std::ifstream file("/proc/cpuinfo");
   std::set<std::string> features;
@@ -83,7 +83,7 @@ class Exercised {
   void add(const Kernel& kernel) { names_.insert({kernel.cipher, kernel.name}); }
   [[nodiscard]] std::size_t count() const { return names_.size(); }
 
-  // A sentence for each wide kernel that this processor has and nobody ran.
+  // A sentence for each wide kernel that this processor has but nobody ran.
   [[nodiscard]] std::vector<std::string> missing() const {
     const std::set<std::string> features = system_features();
     std::vector<std::string> sentences;

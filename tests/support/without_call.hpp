@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system that refuses some of its calls: a seccomp filter on a thread of its own.
+// A system that refuses some of its calls: a seccomp filter on a separate thread.
 #pragma once
 
 #include <linux/filter.h>
@@ -20,8 +20,8 @@
 
 namespace paes {
 
-// Runs `fn` where the system calls of these numbers fail with `error`, or with 0 report success and
-// do nothing. Gives back what it threw, or "".
+// Runs `fn` where the system calls of these numbers fail with `error`, or, if that is 0, report
+// success and do nothing. Returns what `fn` threw, or "".
 inline std::string run_without(std::initializer_list<long> calls, int error,
                                const std::function<void()>& fn) {
   std::string thrown;

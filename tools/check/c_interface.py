@@ -17,16 +17,16 @@ import sys
 import tempfile
 
 RECORDED = "packaging/libpaes.abi"
-# A declaration at the beginning of a line: the type of the result, the name, the parameters.
+# A declaration at the beginning of a line: the result's type, the name, the parameters.
 FUNCTION = re.compile(r"^((?:const )?\w+(?: \w+)*\*? (paes_\w+)\([^;{}]*\));", re.MULTILINE)
 
 
 class Broken(Exception):
-    """What is wrong, in one line."""
+    """An error, in one line."""
 
 
 def headers(root):
-    """The C headers: those that are not C++'s, nor for it."""
+    """The C headers: those that are neither C++'s nor for it."""
     return [path for path in sorted((root / "include/paes").glob("*.h")) if path.name != "export.h"]
 
 
@@ -36,7 +36,7 @@ def declarations(root):
     for path in headers(root):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
         functions = FUNCTION.findall(text)
-        # What the pattern does not know must not pass for checked.
+        # A declaration that the pattern does not match must not pass as checked.
         seen = len(re.findall(r"\bpaes_\w+\s*\([^*]", re.sub(r"typedef[^;]*\(\*[^;]*;", "", text)))
         if seen != len(functions):
             raise Broken(f"{path}: has {seen} functions, of which this check understands {len(functions)}")
@@ -47,7 +47,7 @@ def declarations(root):
 
 
 def run(*command):
-    """What a program prints. Its failure is ours."""
+    """What a program prints. If it fails, so do we."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Broken(f"{command[0]} fails:\n{done.stdout}{done.stderr}")
@@ -70,7 +70,7 @@ def describe(root, folder):
 
 
 def compare(root, made):
-    """Fails unless the recorded description is this one."""
+    """Fails unless the recorded description equals this one."""
     done = subprocess.run(["abidiff", "--harmless", "--no-show-locs", str(root / RECORDED), str(made)], capture_output=True,
                           text=True, check=False)
     if done.returncode != 0:
@@ -86,7 +86,7 @@ def functions_of(library):
 
 
 def compare_library(library, wanted):
-    """Fails unless the library has the functions of the headers, in their versions."""
+    """Fails unless the library has the headers' functions, in their versions."""
     differences = functions_of(library) ^ functions_of(wanted)
     if differences:
         raise Broken(f"{library} and the headers differ in {', '.join(sorted(differences))}")

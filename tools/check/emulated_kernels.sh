@@ -13,8 +13,8 @@ shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# The tests that passed, and those skipped because "this processor lacks" something, from the output
-# of GoogleTest. The reason stands on the line before the verdict; names may end with "/KERNEL".
+# From GoogleTest's output: the tests that passed, and those skipped because "this processor lacks"
+# something. The reason stands on the line before the verdict; names may end with "/KERNEL".
 passed() { sed -n 's/^\[       OK \] \([^ ]*\) .*/\1/p' "$@"; }
 lacking() { sed -n '/this processor lacks/{n;s/^\[  SKIPPED \] \([^ ]*\) .*/\1/p}' "$@"; }
 kernels() { sed -n 's,^Kernels/.*/,,p' | sort -u | paste -sd' '; }
@@ -38,8 +38,8 @@ if [ ${#commands[@]} -gt 0 ]; then
   code=0
   "$here/../emulate/run" "${commands[@]:1}" >"$folder/emulated" || code=$?
   echo "ran on the emulated processor: $(passed "$folder/emulated" | kernels)"
-  # A test that the emulator skips for want of instructions, or loses, counts as failed; one that
-  # skips what the kernel does not offer does not.
+  # A test that the emulator lacks instructions for, or loses, counts as failed; one that skips what
+  # the kernel does not offer does not.
   while read -r test; do
     grep -qF -e "[       OK ] $test (" -e "[  SKIPPED ] $test (" "$folder/emulated" || {
       echo "$test: did not pass on the emulated processor"

@@ -15,7 +15,7 @@ import editorconfig
 
 
 def tracked(root):
-    """All files that git knows, or all there are. A link's target is looked at under its own name."""
+    """All files that git knows, or all there are. A link's target is checked under its own name."""
     try:
         names = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True).stdout
         paths = [root / name for name in names.split("\0") if name]

@@ -13,24 +13,23 @@ import sys
 
 SUFFIXES = {".c", ".cpp", ".cu", ".def", ".h", ".hpp", ".py", ".sh"}
 
-# Names that a tool wants to be so.
+# Names that a tool requires.
 REQUIRED = {"__init__", "conftest", "main"}
 
-# Interfaces, whose users name them with "paes": the C++ and C headers, and the Python package. And programs that
-# stand for those of other people.
+# Interfaces, whose users name them with "paes": the C++ and C headers, and the Python package. Also programs that imitate other people's.
 INTERFACES = ("include/paes/", "python/src/paes/", "examples/")
 
-# Exceptions. This list may only become shorter.
+# Exceptions. This list may only get shorter.
 SHARED = {
-    "container",  # src/format; tests/program, which must not know it
-    "des_bitslice", "des_compute", "des_tables",  # what src/cipher says a cipher is, and the kernel that runs it
+    "container",  # src/format; tests/program, which must not depend on it
+    "des_bitslice", "des_compute", "des_tables",  # src/cipher's definition of a cipher, and the kernel that runs it
     "device", "mpi", "tables",  # modules of bench/laboratory
-    "vault",  # a subcommand; what makes vaults for tests/program
+    "vault",  # a subcommand; a maker of vaults for tests/program
 }
 
 
 def shared_names(paths):
-    """The names that files in more than one folder have, with these folders."""
+    """The names of files in more than one folder, with these folders."""
     folders = collections.defaultdict(set)
     for path in map(pathlib.PurePosixPath, paths):
         if path.suffix in SUFFIXES and not str(path).startswith(INTERFACES):

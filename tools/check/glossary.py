@@ -18,8 +18,7 @@ OF_DEVICES = (
     r"|tests/[a-z]+/(keystream/|volume/sealing_ahead|c_interface/|race/|fuzz/c_interface_keystream)|examples/"
     r"|bench/paes-bench/(measure_speculate|clients)|bench/experiments/e11|bench/laboratory/speculation)"
 )
-# What to look for, in which files, and what to write instead. A match that ALLOWED matches too, around the
-# same place, is no violation.
+# What to look for, in which files, and what to write instead. A match is no violation if ALLOWED matches around the same place.
 WORDS = [
     (r"\b\w*(?<![Kk]eystream)(?<![Kk]eystream[ _])[Ee]ngine\w*", OF_DEVICES, "device, or keystream engine"),
     (r"\bbackend", r".*", "kernel or device"),
@@ -29,13 +28,13 @@ WORDS = [
     (r"\b(struct|class) Request\b", r"(?!apps/paes-mount/).*", "a name that ends in Command"),
 ]
 ALLOWED = re.compile(
-    # A member of the C interface's messages, an option of fio, what is left out on purpose.
+    # A member of the C interface's messages, an option of fio, and what is left out on purpose.
     r'"engine"|--ioengine|"backend"'
     r"|paes_keystream_engine|KEYSTREAM_ENGINE|mersenne_twister_engine"
 )
 
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".def", ".py", ".md", ".1", ".txt", ".cmake"}
-# What others wrote or what has happened: results, vectors, the history, and this file.
+# What others wrote, and what is history: results, vectors, logs, and this file.
 LEFT_OUT = re.compile(
     r"bench/results/|bench/published\.json|tests/campaign/vectors/|tests/unit/age/testkit|CHANGELOG\.md"
     r"|docs/(mistakes|performance|reproducing|cluster)\.md|docs/log/|tools/check/|ARCHITECTURE\.md"
@@ -72,7 +71,7 @@ def violations(root):
                         yield path, number, f"'{match[0]}': write {instead}"
             match = TYPE.match(line)
             if match and path.suffix == ".hpp" and re.match(r"(src|include|apps|bench)/", name):
-                # A cipher's types are always named with their cipher's namespace, such as aes_tables::Keys.
+                # A cipher's types are always used with the cipher's namespace, such as aes_tables::Keys.
                 own = re.match(r"src/cipher/(\w+)\.hpp", name)
                 first = types.setdefault((own[1] if own else "", match[1]), name)
                 if first != name:

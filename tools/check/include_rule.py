@@ -37,11 +37,11 @@ ARROWS = {
     "core": [],
 }
 
-# The programs of these folders, each included under its own name. Of bench, this rule knows them and bench/rows,
-# a folder like those of src.
+# The programs of these folders, each included under its own name. Of bench, this rule knows only these and bench/rows, which is like a
+# folder of src.
 PROGRAMS = {"apps": ["cli", "paes", "paes-mpi", "paes-mount"], "bench": ["paes-bench", "paes-mpi-bench"]}
 
-# Headers that belong to a few folders. cpuid.h stands beside the intrinsics it decides about.
+# Headers for a few folders only. cpuid.h stands beside the intrinsics about which it decides.
 HOMES = {
     r"(imm|x86|wmm|emm|smm|tmm|nmm|pmm|xmm|amm)intrin\.h|cpuid\.h|arm_neon\.h": {"src/kernel", "bench/rows"},
     r"omp\.h": {"src/exec"},
@@ -50,7 +50,7 @@ HOMES = {
     r"fuse3/.*|fuse.*\.h": {"apps/paes-mount"},
 }
 
-# Where device code may lie: kernels that users run, and those that studies have tried.
+# Where device code may be: kernels that users run, and those that studies have tried.
 DEVICE_CODE = {"src/cuda", "bench/gpu"}
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -65,7 +65,7 @@ def reachable(folder):
 
 
 def drawn_arrows(text):
-    """The pairs of folders that the fenced blocks of a document join with arrows."""
+    """The pairs of folders that arrows join in the fenced blocks of a document."""
     chains = []
     for block in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         chains += [chain for chain in re.split(r"\s{2,}|\n", block) if " -> " in chain]
@@ -78,7 +78,7 @@ def drawn_arrows(text):
 
 
 def violations_of_arrows(root):
-    """Yields, as violations() does, where ARCHITECTURE.md and the arrows differ, and arrows without use."""
+    """Yields, like violations(), where ARCHITECTURE.md and the arrows differ, and arrows that nothing needs."""
     document = root / "ARCHITECTURE.md"
     arrows = {(start, end) for start, ends in ARROWS.items() for end in ends}
     drawn = drawn_arrows(document.read_text())
@@ -96,8 +96,7 @@ def violations_of_arrows(root):
 
 
 def violations_of_map(root):
-    """Yields, as violations() does, folders that the first drawing of ARCHITECTURE.md lacks, and lines of it
-    without a folder."""
+    """Yields, like violations(), folders that the first drawing of ARCHITECTURE.md lacks, and its lines without a folder."""
     document = root / "ARCHITECTURE.md"
     drawing = re.search(r"^```\n(.*?)^```$", document.read_text(), re.MULTILINE | re.DOTALL)[1]
     drawn = {line.split()[0].rstrip("/") for line in drawing.splitlines()}
@@ -111,8 +110,7 @@ def violations_of_map(root):
 
 
 def folder_of(root, header):
-    """The folder that a header belongs to by the beginning of its name. Public headers and paes's own have the
-    same one."""
+    """The folder of a header, judging by the beginning of its name. Public headers and paes's own begin alike."""
     first = header.split("/")[0]
     if (root / "include" / header).exists():
         return "include"
@@ -120,12 +118,12 @@ def folder_of(root, header):
 
 
 def folder_in_src(path):
-    """The folder of a path below src: the longest that has arrows of its own."""
+    """The folder of a path below src: the longest one that has its own arrows."""
     return max((folder for folder in ARROWS if path.startswith(folder + "/")), key=len, default=path.split("/")[0])
 
 
 def sources_in(root):
-    """All sources, with the folder that each belongs to."""
+    """All sources, each with its folder."""
     sources = [(folder_in_src(p.relative_to(root / "src").as_posix()), p) for p in (root / "src").glob("*/**/*")]
     sources += [("rows", p) for p in (root / "bench/rows").glob("**/*")]
     sources += [(folder, p) for folder, programs in PROGRAMS.items() for program in programs
@@ -140,7 +138,7 @@ def unit_of(root, path):
 
 
 def circles(root):
-    """Yields, as violations() does, the units that include each other, however long the way around."""
+    """Yields, like violations(), the units that include each other, however long the way around."""
     units = collections.defaultdict(set)
     tops = [root / top for top in ("src", "include", "apps", "bench")]
     for _, path in sources_in(root):
@@ -158,7 +156,7 @@ def circles(root):
 
 
 def reach(start, edges):
-    """All that can be reached from `start` by at least one step."""
+    """Everything that can be reached from `start` in at least one step."""
     found, waiting = set(), list(edges[start])
     while waiting:
         unit = waiting.pop()
@@ -196,7 +194,7 @@ def violations(root):
             if match[1] == "<":
                 continue
             if (path.parent / header).is_file() and path.is_relative_to(root / "apps/paes"):
-                continue  # the public headers have the name "paes/": this folder's own go without one
+                continue  # public headers begin with "paes/"; this folder's own begin with no folder
             target = folder_of(root, header)
             if header.startswith(".") or "/" not in header:
                 yield path, number, f'"{header}" must be named from src/, as "folder/file.hpp"'

@@ -16,8 +16,8 @@ while read -r name; do
     continue
   fi
   checked=$((checked + 1))
-  # nm prints "VALUE TYPE NAME"; W, V, w, v and u are what linkers merge or drop. DW.ref.* is a
-  # pointer that the compiler adds for exceptions: data, the same in every object.
+  # nm prints "VALUE TYPE NAME". Linkers merge or drop W, V, w, v and u. DW.ref.* is a pointer that
+  # the compiler adds for exceptions: data that is the same in every object.
   symbols=$("${NM:-nm}" --demangle --defined-only --extern-only "$object" | cut -d' ' -f2- | grep -v ' DW\.ref\.' || true)
   external=$(grep -v '^[WVwvu] ' <<<"$symbols" | cut -d' ' -f2- || true)
   weak=$(grep '^[WVwvu] ' <<<"$symbols" || true)

@@ -13,13 +13,13 @@ import re
 import subprocess
 import sys
 
-# [text](target), ![text](target) and [label]: target; the title after a target is left out.
+# [text](target), ![text](target) and [label]: target. The title after a target is left out.
 INLINE = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 REFERENCE = re.compile(r"^\[[^\]]+\]:\s+(\S+)")
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 CODE = re.compile(r"(`+)(?:(?!\1).)+\1")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
-# What has happened, and names files that may have gone.
+# A history, which names files that may be gone.
 HISTORY = {"CHANGELOG.md"}
 NAMED = re.compile(r"(?<![\w./-])docs/[\w/.-]*\.md\b")
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".def", ".py", ".md", ".cmake", ".txt", ".1", ""}
@@ -47,7 +47,7 @@ def lines_outside_code(path):
 
 
 def anchor(heading):
-    """What GitHub makes of a heading: letters, digits, hyphens and underscores of its text, in lower case."""
+    """The anchor that GitHub makes of a heading: letters, digits, hyphens and underscores of its text, in lower case."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
@@ -79,7 +79,7 @@ def links(path):
 
 
 def wrong(root, path, target):
-    """Why a link is broken, or None."""
+    """Why a link is broken, or None if it is not."""
     name, _, heading = target.partition("#")
     if name.startswith("/"):
         return "begins at the root of a file system"

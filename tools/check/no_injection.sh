@@ -6,7 +6,8 @@
 set -euo pipefail
 paes=$1/bin/paes
 programs=("$paes")
-# Also those that measure. A link is another name of one of them; a build without MPI has none of ranks.
+# Including those that measure. A link is another name for one of them; a build without MPI has none
+# for ranks.
 for program in "$1"/bin/paes-*; do
   [ ! -f "$program" ] || [ -L "$program" ] || programs+=("$program")
 done
@@ -18,24 +19,24 @@ complain() {
   bad=1
 }
 
-# The only door for tests: one in a library that is never installed, one of the tests' own. That they
-# still have this name shows that this looks for the right thing.
+# The only way in for tests: one function in a library that is never installed, and one of the tests
+# themselves. Finding them under this name shows that the search works.
 door=encrypt_with_salt
 for with_door in "$1/src/mpi/libpaes_mpi.a" "$1/bin/seal_fixed"; do
   nm --demangle "$with_door" 2>/dev/null | grep "$door" >"$folder/found" || complain "$with_door has no $door: what do tests use now?"
 done
-# A Cobblestone key and its context come from the caller; a salt never does. In the shared library
-# symbols are left that it does not export.
+# A Cobblestone key and its context come from the caller, but never a salt. The shared library also
+# has symbols that it does not export.
 for library in "$1"/packaging/libpaes.so "$1"/packaging/libpaes.a "$1"/libpaes_stream.a; do
   nm --demangle "$library" >"$folder/symbols" 2>/dev/null
   grep -q 'ChunkCipher::seal' "$folder/symbols" || complain "$library has no symbols to look at"
   ! grep "$door" "$folder/symbols" || complain "$library contains $door"
   ! grep -E 'Emulat(edRuntime|ion::of)' "$folder/symbols" || complain "$library contains an emulated device"
 done
-# Comments may speak of salts; names of what a program can call may not.
+# Comments may mention salts; names that a program can call may not.
 include=$(cd "$(dirname "$0")/../../include" && pwd)
 ! grep -rniE '^[^/*]*salt' "$include"/paes/*.h* || complain "a public header takes a salt"
-# A device that is emulated leaves what it computes in the memory of the process.
+# An emulated device leaves what it computes in the process's memory.
 for program in "${programs[@]}"; do
   ! nm --demangle "$program" | grep "$door" || complain "$program contains $door"
   ! nm --demangle "$program" | grep -E 'Emulat(edRuntime|ion::of)' || complain "$program contains an emulated device"
@@ -47,7 +48,7 @@ nm --demangle "$1"/tests/support/emulated/libemulated_device.a 2>/dev/null | gre
 for program in "${programs[@]}"; do
   for command in $("$program" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
     options=$("$program" "$command" --help | grep -oE -- '--[a-z-]+')
-    # Raw modes have the caller's key and IV by their nature; a salt is random there, too.
+    # In raw modes, key and IV are the caller's by nature; a salt is random there, too.
     [ "$command" = cipher ] && options=$(grep -vxE -- '--iv' <<<"$options")
     if grep -E <<<"$options" 'salt|nonce|seed|-iv|input-key|file-key|random|test'; then
       complain "$program $command: an option like that must not exist"
@@ -55,12 +56,13 @@ for program in "${programs[@]}"; do
   done
 done
 
-# No variable of the environment steers the main job.
+# No environment variable influences the main work.
 for variable in $(strings -n 4 "${programs[@]}" | grep -xE '[A-Z][A-Z0-9]*_[A-Z0-9_]+' | grep -iE 'paes|salt|nonce|seed'); do
   complain "the programs know a variable $variable"
 done
 
-# The same input twice, to the same recipient: key, salt and commitment differ.
+# Encrypting the same input twice to the same recipient must give different keys, salts and
+# commitments.
 echo text >"$folder/text"
 recipient=$("$paes" keygen -o "$folder/key" 2>&1 | grep -oE 'age1[0-9a-z]+' | head -n 1)
 "$paes" encrypt -q -r "$recipient" -o "$folder/a" "$folder/text"

@@ -23,8 +23,8 @@ must_pass() {
   }
 }
 
-# Symbol rule: an object that keeps it, one with an inline function of a shared header left in (a
-# weak symbol), one with a second external symbol, one that is missing.
+# Symbol rule: an object that obeys it, one that contains an inline function of a shared header (a
+# weak symbol), one with a second external symbol, a missing one.
 echo 'PAES_KERNEL(probe, any, "")' >kernels.def
 compile() { printf 'namespace paes { %s extern const int kernel_probe; const int kernel_probe = 1; }\n' "$1" | g++ -O0 -x c++ -c -o probe.cpp.o -; }
 compile 'namespace { int twice(int x) { return 2 * x; } } static int (*volatile use)(int) = twice;'
@@ -36,7 +36,7 @@ must_fail "a kernel object with two external symbols" "$here/kernel_symbols.sh" 
 rm probe.cpp.o
 must_fail "a missing kernel object" "$here/kernel_symbols.sh" . kernels.def
 
-# Include rule: an arrow that is kept, one that is reversed, a header away from its folder.
+# Include rule: an arrow that is followed, one that is reversed, a header outside its folder.
 mkdir -p src/core src/cipher apps
 echo '#include "core/bytes.hpp"' >src/cipher/good.cpp
 must_pass "$here/include_rule.py" .
@@ -83,7 +83,8 @@ must_pass "$here/include_rule.py" .
 touch tools/gpu/bad.cu
 must_fail "device code outside src/cuda and bench/gpu" "$here/include_rule.py" .
 
-# The arrows of ARCHITECTURE.md: the tree's own, then one too many, one too few, one that nothing needs.
+# The arrows of ARCHITECTURE.md: the tree's own; then one too many, one too few, one that nothing
+# needs.
 root=$here/../..
 rm -r src apps bench tools
 ln -s "$root"/{src,apps,bench,include,tests,python,packaging,tools,docs} .
@@ -102,7 +103,7 @@ sed 's/"crypto": \["core"\]/"crypto": ["core", "exec"]/' "$here/include_rule.py"
 sed 's/^bench -> apps -> mpi/crypto -> exec   &/' "$root/ARCHITECTURE.md" >ARCHITECTURE.md
 must_fail "an arrow that no include needs" python3 rule/include_rule.py .
 
-# File names: those of the tree, a name that two folders have, and an exception that is none any more.
+# File names: those of the tree; a name in two folders; an exception that is no longer needed.
 git init -q names
 (cd "$root" && git ls-files -co --exclude-standard -z src include apps bench tests python tools examples | tar --null -T - -cf -) | tar -xf - -C names
 must_pass "$here/file_names.py" names
@@ -111,7 +112,8 @@ must_fail "a name that two folders have" "$here/file_names.py" names
 rm names/src/core/outcome.cpp names/tests/program/vault.py
 must_fail "an exception that is none any more" "$here/file_names.py" names
 
-# Width of documents: a wide table, a long address and what tools write are no fault; a long line is.
+# Width of documents: a wide table, a long address and what tools write are allowed; a long line is
+# not.
 mkdir documents
 wide=$(printf 'wide %.0s' {1..30})
 printf '%s\n' "| $wide |" "[paes](https://${wide// /})" "<!-- numbers: -->" "$wide" "<!-- end of numbers -->" >documents/good.md
@@ -119,7 +121,8 @@ must_pass "$here/markdown_width.py" documents
 echo "$wide" >>documents/good.md
 must_fail "a long line of a document" "$here/markdown_width.py" documents
 
-# Links of documents: to a file, a heading, one of two headings alike, outside code, over two lines; then what is not there.
+# Links of documents: to a file, a heading, one of two equal headings, outside code, over two lines;
+# then missing targets.
 mkdir -p links/docs links/src
 cd links
 cat >good.md <<'END'
@@ -171,8 +174,8 @@ sed -i '/^| stripe |/d' ARCHITECTURE.md
 must_fail "a glossary that lacks a word" "$here/glossary.py" .
 cd ..
 
-# What is generated: from a program with one option; then a completion that somebody has changed, an
-# option without its entry, an entry without its option, a choice that the page does not name.
+# Generated files, from a program with one option: good ones; then an edited completion, an option
+# without its entry, an entry without its option, a choice that the page does not name.
 mkdir -p generated/{programs,completions,docs/man,docs/schema}
 cd generated
 cat >programs/paes <<'END'
@@ -198,8 +201,8 @@ page '' 'Is up or down.'
 must_fail "an option without its entry" generated --check
 cd ..
 
-# Warnings: of a file without any, of one that had one when it was compiled, which is long ago, of one of
-# which nobody knows, of a build of nothing.
+# Warnings: of a file without any, of one that had a warning when it was compiled long ago, of one
+# about which nothing is known, of a build of nothing.
 mkdir warnings
 cd warnings
 cat >build.ninja <<END
@@ -226,7 +229,7 @@ echo 'int some() { return }' >some.cpp
 must_fail "a compiler that failed" ninja --quiet
 cd ..
 
-# C interface: the recorded one, then headers that lack, change or add something, a declaration that
+# C interface: the recorded one; then headers that lack, change or add something, a declaration that
 # the check does not understand, a library without a function.
 mkdir interface
 cd interface
@@ -235,7 +238,7 @@ c_interface() {
   cp -r "$root/include" .
   mkdir packaging
   cp "$root"/packaging/{exports.map,libpaes.abi} packaging
-  # What follows is a header and what sed does with it.
+  # The arguments are a header and a sed command for it.
   [ $# -lt 2 ] || sed -i "$2" "include/paes/$1"
   [ $# -lt 2 ] || ! cmp -s "include/paes/$1" "$root/include/paes/$1" || return 0
   "$here/c_interface.py" . ${3:+"$3"}
@@ -250,7 +253,8 @@ must_fail "a declaration that is not understood" c_interface error.h 's/^const c
 must_fail "a library without a function" c_interface error.h 's/^$/ /' "$(command -v true)"
 cd ..
 
-# Form of files: a good tree, then bytes that are not UTF-8, no newline at the end, CR, blanks, tabs; a makefile.
+# Form of files: a good tree; then bytes that are not UTF-8, no newline at the end, CR, blanks,
+# tabs; a makefile.
 mkdir form
 cd form
 cp "$root/.editorconfig" .
@@ -273,7 +277,8 @@ rm packaging/debian/rules
 must_pass file_form tests/unit/corpus/seed '\351 \r'
 cd ..
 
-# Licence: of C++, of a program, of a completion; then a file without, one that has it too late, one of another.
+# Licence: of C++, of a program, of a completion; then a file without one, one with it too late, one
+# with another.
 mkdir licence
 cd licence
 licence='SPDX-License-Identifier: Apache-2.0'
@@ -292,20 +297,21 @@ printf '#!/bin/sh\n' >bad
 must_fail "a program without its licence" "$here/spdx.py" .
 cd ..
 
-# Format: of a copy of the tree's rules, C++ and Python as the formatters want them and otherwise.
+# Format: with a copy of the tree's rules, C++ and Python that the formatters would leave unchanged,
+# and some that they would not.
 must_pass "$here/format" --check "$root/examples/one_message.cpp" "$root/README.md"
 cp "$root/.clang-format" .
 echo 'int  main( ) {}' >badly_formatted.cpp
 must_fail "a source that is not formatted" "$here/format" --check badly_formatted.cpp
 
-# Python: an unused import and a name that is not defined.
+# Python: an unused import, and an undefined name.
 mkdir python_rules
 cp "$root/ruff.toml" python_rules
 echo 'print(undefined)' >python_rules/bad.py
 must_fail "a name that is not defined" "$root/build/check/bin/ruff" check --quiet --no-cache python_rules
 
-# Workflows: the tree's own; then an unknown key, an action by its tag alone, a job without a limit, no limit of what
-# it may do, a form without its name, YAML with a tab.
+# Workflows: the tree's own; then an unknown key, an action pinned only by its tag, a job without a
+# time limit, no limit on permissions, a form without its name, YAML with a tab.
 workflows() {
   rm -rf workflows
   mkdir workflows
@@ -323,8 +329,8 @@ must_fail "a workflow with all permissions" workflows "$ci" '/^permissions:/,/^$
 must_fail "a form without a name" workflows .github/ISSUE_TEMPLATE/bug.yml '/^name:/d'
 must_fail "hooks that are no YAML" workflows .pre-commit-config.yaml 's/^  - repo/\t- repo/'
 
-# Reference of the headers: a comment that names a header and one that names a function which are not there; the
-# tree's own; then a function, a class and an example that the reference lacks.
+# Reference of the headers: comments that name a header and a function that do not exist; the tree's
+# own; then a function, a class and an example that the reference lacks.
 mkdir reference
 cd reference
 cp -r "$root/include" "$root/examples" .

@@ -30,7 +30,7 @@ def wanted(root):
 
 
 def there(folder):
-    """The names whose pages exist, with their anchors."""
+    """The names that have pages, with their anchors."""
     names = set()
     html = folder / "html"
     pages = {path.name: path.read_text(errors="replace") for path in html.glob("*.html")}
@@ -44,7 +44,7 @@ def there(folder):
             if f'id="{anchor}"' in pages.get(page, ""):
                 prefix = f"{name}::" if kind == "namespace" else ""
                 names.add(prefix + member.findtext("name"))
-    # Doxygen's index of examples names them.
+    # Doxygen's index of examples lists them.
     names.update(re.findall(r'href="[^"]+-example\.html"[^>]*>([\w/.]+)</a>', pages.get("examples.html", "")))
     return names
 

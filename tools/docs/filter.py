@@ -15,12 +15,12 @@ import sys
 CODE_SPAN = re.compile(r"(`[^`]*`)")
 HEADER = re.compile(r"\bpaes/(\w+\.hp*)\b")
 C_NAME = re.compile(r"\bpaes_[a-z0-9_]+\b")
-# A member or a declaration, and a comment behind it.
+# A member or a declaration, followed by a comment.
 BEHIND = re.compile(r"^(\s*[^/\s}#].*?[;,\w])\s+(?://|/\*) (?!NOLINT)(.*?)(?: \*/)?$")
 
 
 def escaped(text):
-    """Running text, in which only code spans and references mean something to Doxygen."""
+    """Running text in which Doxygen sees nothing but code spans and references."""
     parts = CODE_SPAN.split(text)
     for i in range(0, len(parts), 2):
         part = re.sub(r"([\\@<>#&%])", r"\\\1", parts[i])
@@ -30,7 +30,7 @@ def escaped(text):
 
 
 def documentation(lines):
-    """The lines of a comment, without its marks, as Doxygen's. Indented lines after an empty one are code."""
+    """The lines of a comment, without its marks, in Doxygen's form. Indented lines after an empty one are code."""
     text, result, code = [], [], False
 
     def end_of_text():
@@ -52,7 +52,7 @@ def documentation(lines):
 
 
 def comment_at(lines, first):
-    """The end of the comment that begins in this line and has its lines to itself, and its lines without marks."""
+    """The end of the comment that begins in this line and shares its lines with nothing, and its lines without marks."""
     end = first
     if lines[first].lstrip().startswith("//"):
         while end < len(lines) and lines[end].lstrip().startswith("//"):
@@ -85,7 +85,7 @@ def filtered(lines):
                 yield "/// @file"
             if is_first or (end < len(lines) and is_declaration(lines[end])):
                 yield from ("/// " + line for line in documentation(inside))
-            # Nothing that follows may count as a part of it.
+            # Nothing after it may count as a part of it.
             if is_first:
                 yield ""
             is_first = False

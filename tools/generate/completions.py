@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The completions of a program, a file each for bash, zsh and fish."""
+"""The completions of a program, one file each for bash, zsh and fish."""
 
 import re
 
@@ -7,10 +7,10 @@ KERNELS = r"""paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/
 LICENCE = "# SPDX-License-Identifier: Apache-2.0"
 MADE = "Made by `./dev generate` from what the program says of itself."
 
-# What the names of values and operands say.
+# What the names of values and operands mean.
 FILES = {"FILE", "INPUT", "OUTPUT", "PATH"}
 FOLDERS = {"DIR", "MOUNTPOINT"}
-# What mount(8) hands on: the one list that no option declares.
+# What mount(8) passes on: the only list that no option declares.
 LISTED = {"OPTIONS": ["ro", "rw", "cache=", "allow_other", "nonempty", "noexec", "passfile=", "config=", "idle=",
                       "fsname=", "kernel=", "threads=", "ahead=", "shared", "acl"]}
 
@@ -33,7 +33,7 @@ def kind_of(option):
 
 
 def kind_of_operands(command):
-    """As kind_of, and `encrypted`: what stands where no option does."""
+    """What completes an operand: a kind of kind_of(), or `encrypted`."""
     if not command.operands:
         return "commands" if command.commands else "nothing"
     first = command.operands[0]
@@ -45,7 +45,7 @@ def kind_of_operands(command):
 
 
 def short_help(text):
-    """The beginning of a help text, which a list has room for."""
+    """The beginning of a help text, short enough for a list."""
     return re.split(r"; | \(|, and |; - is ", text, maxsplit=1)[0].strip()
 
 
@@ -80,7 +80,7 @@ BASH_END = r"""  if [[ $takes != words && $is_value == no && $current == -* ]]; 
 
 
 def bash_values(command):
-    """The branches of a `case` over the word before: what completes its value."""
+    """The branches of a `case` over the previous word: what completes its value."""
     by_kind = {}
     for option in command.shown_options:
         if option.value:
@@ -189,7 +189,7 @@ def zsh_described(command):
 
 
 def zsh_group(command, commands, program):
-    """Completes a command with commands of its own, whose name is words[1]."""
+    """Completes a command that has subcommands; its name is words[1]."""
     own = len(command.words)
     lines = ["if ((CURRENT == 2)) && [[ $words[2] == -* ]]; then",
              *(f"  {line}" for line in zsh_arguments(command, program)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the built programs say of their own command lines: `--list-options` of each (apps/cli/option_list.hpp)."""
+"""What the built programs report about their own command lines: `--list-options` of each (apps/cli/option_list.hpp)."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ import subprocess
 class Option:
     def __init__(self, listed):
         self.names = listed["names"]
-        self.value = listed["value"]  # "" if it takes none
+        self.value = listed["value"]  # "" if the option takes none
         self.choices = listed["choices"]
         self.repeats = listed["repeats"]
         self.is_hidden = listed["hidden"]
@@ -16,7 +16,7 @@ class Option:
 
 
 class Operand:
-    """A word that is no option. Which files it can be, its name says."""
+    """A word that is no option. Its name says which files it can be."""
 
     def __init__(self, listed, reads_encrypted_files):
         self.name = listed["name"]
@@ -25,7 +25,7 @@ class Operand:
 
 
 class Command:
-    """A program, or one of its commands; `words` are what stands after the program's name."""
+    """A program, or one of its commands; `words` follow the program's name."""
 
     def __init__(self, words, listed):
         self.words = words
@@ -47,6 +47,6 @@ def ask(program, words):
 
 
 def ask_all(program, words=()):
-    """The program, its commands, and the commands of these, in the order of the help."""
+    """The program, its commands, and their subcommands, in the order of the help."""
     own = ask(program, words)
     return [own] + [found for name, _ in own.commands for found in ask_all(program, (*words, name))]

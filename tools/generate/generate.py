@@ -21,7 +21,7 @@ PROGRAMS = ["paes", "paes-mount", "paes-mpi"]
 
 
 def described_programs(folder):
-    """The commands of each program that is built. `paes` takes those of paes-mount in."""
+    """The commands of each program that is built. `paes` includes those of paes-mount."""
     found = {}
     for name in PROGRAMS:
         if (folder / name).exists():
@@ -43,14 +43,14 @@ def commands_by_page(programs, names):
     for program, commands in programs.items():
         for command in commands:
             page = man_lists.page_of(program, command, names)
-            # What `paes mount` says is what paes-mount says.
+            # `paes mount` is described by paes-mount.
             if page.removesuffix(".1") not in programs or page == f"{program}.1":
                 pages.setdefault(page, []).append(command)
     return pages
 
 
 def man_pages(root, programs):
-    """The pages with their lists renewed, and what is wrong with their prose."""
+    """The pages with their lists renewed, and the errors in their prose."""
     texts = {path.name: path.read_text() for path in sorted((root / "docs/man").glob("*.1"))}
     written, faults = {}, []
     for name, commands in commands_by_page(programs, texts).items():

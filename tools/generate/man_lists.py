@@ -9,13 +9,13 @@ FIRST = '.\\" options of each command, made by `./dev generate`'
 LAST = '.\\" end of options'
 BLOCK = re.compile(re.escape(FIRST) + r"\n.*?" + re.escape(LAST), re.DOTALL)
 
-# What every program has, and the command whose manual is that of another program.
+# What every program has, and the command whose manual is another program's.
 EVERYWHERE = {"-h", "--help", "--version"}
 ELSEWHERE = {"age"}
 
 
 def page_of(program, command, names):
-    """The page of a command: its own if there is one, else its program's."""
+    """The page of a command: its own if there is one, otherwise its program's."""
     own = f"{program}-{command.words[0]}.1" if command.words else ""
     return own if own in names else f"{program}.1"
 
@@ -44,7 +44,7 @@ def section(page, title):
 
 
 def entries(text):
-    """The lines that name what an entry is about."""
+    """The lines that name the subject of an entry."""
     return [unescaped(line) for line in re.findall(r"^\.TP(?: \d+)?\n(.*)$", BLOCK.sub("", text), re.MULTILINE)]
 
 
@@ -53,7 +53,7 @@ def names_in(text):
 
 
 def faults(name, page, commands, see_also=""):
-    """What the page lacks or has too much; what it lacks may be in the text of another page."""
+    """What the page lacks or has too much. What it lacks may be in another page's text."""
     options = section(page, "OPTIONS")
     documented = set().union(*(names_in(line) for line in entries(options)))
     elsewhere = set().union(*(names_in(line) for line in entries(section(see_also, "OPTIONS"))))

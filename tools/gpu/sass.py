@@ -13,7 +13,7 @@ import re
 LABEL = re.compile(r"^(\.L_x_\d+|\$?[\w$]+):\s*$")
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;]*);")
 TARGET = re.compile(r"`\((\.L_x_\d+)\)")
-# What leaves a kernel, or jumps where nothing here can follow.
+# Instructions that leave a kernel, or jump where nothing here can follow.
 ENDS = ("EXIT", "RET", "KILL")
 UNKNOWN = ("BRX", "JMX", "JMP")
 # Worth more than all accesses of a way.
@@ -21,14 +21,14 @@ PASSES_A_LOOP = 1_000_000
 
 
 class SassError(Exception):
-    """The text is not what this module knows how to read: "WHAT: WHY"."""
+    """The text is not in a form that this module can read: "WHAT: WHY"."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
     address: int
-    predicate: str  # without "@"; empty where there is none
-    opcode: str  # with its modifiers, as in LDG.E.128
+    predicate: str  # without "@"; empty if there is none
+    opcode: str  # with its modifiers, such as LDG.E.128
     operands: str
 
     @property
@@ -37,7 +37,7 @@ class Instruction:
 
     @property
     def bits(self):
-        """The width of a memory access, in bits a lane."""
+        """The width of a memory access, in bits per lane."""
         for part in self.opcode.split("."):
             if part in ("8", "16", "64", "128"):
                 return int(part)
@@ -55,14 +55,14 @@ class Block:
 @dataclasses.dataclass
 class Loop:
     head: int
-    body: set  # numbers of blocks, the head among them
+    body: set  # numbers of blocks, including the head
 
     def contains(self, other):
         return self.head != other.head and other.body <= self.body
 
 
 def functions(text):
-    """The functions of a disassembled cubin: the mangled name and the lines of each."""
+    """The functions of a disassembled cubin: each mangled name, and its lines."""
     found = {}
     name = None
     for line in text.splitlines():
@@ -116,13 +116,13 @@ def blocks_of(lines):
 
 
 def is_branch(instruction):
-    """Before sm_90, ptxas also leaves loops by calls, from which nothing returns, to places in the same function."""
+    """Before sm_90, ptxas also leaves loops by calls, which never return, to places in the same function."""
     return instruction.name == "BRA" or (instruction.name == "CALL" and TARGET.search(instruction.operands) is not None)
 
 
 def is_conditional(instruction):
-    """Whether control may also go on after a branch or an end: it has a predicate, before the name or as its first
-    operand, or depends on how the warp has diverged."""
+    """Whether control may also continue after a branch or an end: it has a predicate (before the name or as its first operand), or depends
+    on how the warp has diverged."""
     if instruction.predicate and instruction.predicate not in ("PT", "UPT"):
         return True
     first = instruction.operands.split(",")[0].strip()
@@ -130,7 +130,7 @@ def is_conditional(instruction):
 
 
 def dominators(blocks):
-    """For each block the blocks that every way to it passes, as bits; zero where no way leads."""
+    """For each block, the blocks on every way to it, as bits; zero if there is no way."""
     predecessors = [[] for _ in blocks]
     for number, block in enumerate(blocks):
         for successor in block.successors:
@@ -153,7 +153,7 @@ def dominators(blocks):
 
 
 def loops_of(blocks):
-    """The natural loops; those with the same head are one."""
+    """The natural loops. Those with the same head count as one."""
     dominated_by, predecessors = dominators(blocks)
     loops = {}
     for number, block in enumerate(blocks):
@@ -191,7 +191,7 @@ def ways(blocks, loop, loops, cost, accesses, trips=(), through=None):
         return collapsed.get(node) or [(instruction, 1) for instruction in blocks[node].instructions]
 
     def next_nodes(node):
-        """Where control goes from there; None is round the loop once more."""
+        """Where control goes from there; None is another turn of the loop."""
         one = member.get(node)
         froms = one.body if one else {node}
         for number in froms:

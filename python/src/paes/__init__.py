@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Authenticated, seekable, parallel encryption of much data, with libpaes.
+"""Authenticated, seekable, parallel encryption of large data, with libpaes.
 
     paes.encrypt_file("disk.img", "disk.img.paes", recipients=["age1..."])
     with paes.open("disk.img.paes", identity="key.txt") as disk:
         disk.seek(4096)
         block = disk.read(4096)
 
-Files are those of `paes encrypt`; keys are those of age.
+Files are compatible with `paes encrypt`; keys are age's.
 """
 
 from paes._paes import (

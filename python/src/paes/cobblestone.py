@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cobblestone streams (C2SP chunked-encryption v1) in place of cryptography.cobblestone."""
+"""Cobblestone streams (C2SP chunked-encryption v1), a replacement for cryptography.cobblestone."""
 
 from paes._paes import (
     Cobblestone128Decryptor,

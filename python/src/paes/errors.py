@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of paes.
 
-Each is also the built-in one that a caller would expect. Where cryptography can be imported, they
-derive from its exceptions too, so that code which catches those catches ours.
+Each is also the built-in exception that a caller would expect. If cryptography can be imported,
+they derive from its exceptions, too, so that code that catches those catches ours.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Error(Exception):
-    """What paes raises. `hint` says what the user can do about it, or is empty."""
+    """The base of all errors of paes. `hint` says what the user can do about it, or is empty."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         """Take the one line of the error, "WHAT: WHY"."""
@@ -50,21 +50,21 @@ class Error(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """Give the line, and the hint after it."""
+        """Return the line, and the hint after it."""
         message = str(self.args[0]) if self.args else ""
         return f"{message} ({self.hint})" if self.hint else message
 
 
 class UsageError(Error, ValueError):
-    """The request makes no sense: names, sizes, an IV that was used before."""
+    """The request makes no sense: names, sizes, or an IV that was used before."""
 
 
 class FailureError(Error, OSError):
-    """The system did not do what was asked: a disk, memory, threads; or a caller stopped it."""
+    """The system failed (a disk, memory, threads), or a caller stopped the work."""
 
 
 class AuthenticationError(Error, _InvalidTag, ValueError):
-    """The data are not what someone with the key has sealed."""
+    """The data are not what someone with the key sealed."""
 
 
 class WrongKeyError(AuthenticationError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole files, as the program's subcommands treat them."""
+"""Whole files: what the program's subcommands do, as functions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Progress: TypeAlias = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Verification:
-    """What verify_file has found. True if the file is authentic.
+    """The result of verify_file. True if the file is authentic.
 
-    `damaged` has the ranges of bytes [first, end) of the text that are damaged or forged: at most
+    `damaged` lists the ranges of bytes [first, end) of the text that are damaged or forged: at most
     100, in order. `more_damaged_chunks` counts the damaged chunks beyond those.
     """
 
@@ -43,10 +43,10 @@ class Verification:
 
 @dataclass(frozen=True)
 class Stanza:
-    """How an envelope can be opened: "X25519" by an identity, "scrypt" by a passphrase.
+    """A way to open an envelope: "X25519" by an identity, "scrypt" by a passphrase.
 
     The names are those of age-encryption.org/v1. `work_factor` is log2 N of scrypt (RFC 7914), and
-    0 for another type.
+    0 for other types.
     """
 
     type: str
@@ -55,10 +55,10 @@ class Stanza:
 
 @dataclass(frozen=True)
 class FileInfo:
-    """What a file says of itself without a key. None of it is authenticated.
+    """What a file says about itself without a key. None of it is authenticated.
 
-    `key_bits`, 128 or 256, is AES's key. `payload_offset` is the byte at which the payload begins,
-    after the envelope. `stanzas` has one for each way to open the file.
+    `key_bits`, 128 or 256, is the length of AES's key. `payload_offset` is the byte at which the
+    payload begins, after the envelope. `stanzas` has one for each way to open the file.
     """
 
     key_bits: int
@@ -80,18 +80,19 @@ def encrypt_file(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> int:
-    """Encrypt a file into a new one, which gets its name when it is complete and synced.
+    """Encrypt a file into a new one, which gets its name once it is complete and synced.
 
     `source` is a path, or a file object with `seek` and `read`. Give exactly one of `recipients`
-    (public keys of age or SSH), `passphrase` and `key`. `key_bits`, 128 or 256, is AES's key in the
-    file. `threads` 0 means every processor. `kernel` is a name that `paes devices` lists as
-    available, or auto. `progress` is called with the bytes done and their number in all (0: not
-    known), in this thread. Ctrl-C, and an exception of `progress`, end the work and leave nothing;
-    the last call of `progress` comes when the work is done, and its exception undoes nothing.
+    (public keys of age or SSH), `passphrase` and `key`. `key_bits`, 128 or 256, is the length of
+    AES's key in the file. `threads` 0 means every processor. `kernel` is a name that `paes devices`
+    lists as available, or auto. `progress` is called in this thread with the bytes done and their
+    total (0: not known). Ctrl-C, and an exception from `progress`, end the work and leave nothing
+    behind. The last call of `progress` comes when the work is done, and its exception undoes
+    nothing.
 
     Returns the bytes of text. Raises UsageError, or FailureError if something has the name `to` and
     `overwrite` is false, or if the system fails. A UserWarning says what may go wrong, or what is
-    not as it should be with a complete file, such as its permissions.
+    wrong with a complete file, such as its permissions.
     """
     wanted = seal_for(recipients, passphrase, key, key_bits)
     return _paes.encrypt_file(reading(source), to, wanted, threads, kernel, overwrite, progress)
@@ -110,14 +111,14 @@ def decrypt_file(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> int:
-    """Decrypt a file into a new one, which gets its name when all of it is authentic and synced.
+    """Decrypt a file into a new one, which gets its name once all of it is authentic and synced.
 
     `identity` is an Identity, the path of a file of them, or several of either. A passphrase that
-    would cost more than scrypt with N = 2**max_work_factor is refused. The rest is as in
-    encrypt_file.
+    would cost more than scrypt with N = 2**max_work_factor is refused. The other arguments are
+    those of encrypt_file.
 
-    Returns the bytes of text. Raises as encrypt_file does, and WrongKeyError, and CorruptError if
-    the file is damaged.
+    Returns the bytes of text. Raises what encrypt_file does, WrongKeyError, and CorruptError if the
+    file is damaged.
     """
     given = open_with(identity, passphrase, key, max_work_factor)
     return _paes.decrypt_file(reading(source), to, given, threads, kernel, overwrite, progress)
@@ -134,19 +135,19 @@ def verify_file(
     kernel: str = "auto",
     progress: Progress | None = None,
 ) -> Verification:
-    """Authenticate all of a file, and go on where it is damaged.
+    """Authenticate all of a file, and continue after damage.
 
     The arguments are those of decrypt_file. Raises UsageError, FailureError and WrongKeyError, and
-    CorruptError where it cannot begin.
+    CorruptError if it cannot begin.
     """
     given = open_with(identity, passphrase, key, max_work_factor)
     return Verification(*_paes.verify_file(reading(source), given, threads, kernel, progress))
 
 
 def inspect(source: ReadSource) -> FileInfo:
-    """Tell what a file says of itself without a key.
+    """Tell what a file says about itself without a key.
 
-    Raises CorruptError for what is no file of paes, UsageError for a pipe and for an armored file,
+    Raises CorruptError if it is not a file of paes, UsageError for a pipe and for an armored file,
     and FailureError if it cannot be read.
     """
     key_bits, text_bytes, payload_offset, stanzas = _paes.inspect_file(reading(source))
@@ -166,8 +167,8 @@ def rekey(
 ) -> int:
     """Change who can open a file, in place and without touching its text.
 
-    `identity` or `passphrase` opens it now. `recipients` or `new_passphrase` replaces all who can
-    open it; `add` and `remove` change a part of them. `remove` has their places in
+    `identity` or `passphrase` opens it now. `recipients` or `new_passphrase` replaces everyone who
+    can open it; `add` and `remove` change some of them. `remove` has their positions in
     inspect(path).stanzas. Whoever has read the file before may have kept its key.
 
     Returns how many recipients the file has now. Raises UsageError, WrongKeyError, CorruptError,
@@ -186,7 +187,7 @@ def rekey(
 def keygen(path: Path) -> Recipient:
     """Write a new secret key to a new file, which only its owner can read.
 
-    Returns its public key. Raises FailureError if something has that name, or if its file system
+    Returns its public key. Raises FailureError if something has that name, or if the file system
     keeps no permissions.
     """
     identity = Identity.generate()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encrypted files on any file system of fsspec that reads ranges.
+"""Encrypted files on any file system of fsspec that can read ranges.
 
-Such as `fsspec.open("paes::s3://bucket/key", paes={"identity": "key.txt"})`.
+For example: `fsspec.open("paes::s3://bucket/key", paes={"identity": "key.txt"})`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from paes.streams import EncryptedReader, EncryptedWriter
 
 
 class _Ahead:
-    """A remote file that is read ahead of reads in order, and not ahead of others.
+    """A remote file that reads ahead if it is read in order, and not otherwise.
 
-    Each read of a remote file is a request. A text that is read in order takes few long ones, up to
-    `LONGEST` bytes; a range that is read alone takes no more than its chunks.
+    Each read of a remote file is a request. A text that is read in order takes a few long ones, up
+    to `LONGEST` bytes; a single range takes no more than its chunks.
     """
 
     SHORTEST = 1 << 16
@@ -55,7 +55,7 @@ class _Ahead:
             beyond = self._place - (self._start + len(self._held))
             near = self.PIECES_OUT_OF_ORDER * size
             if self._held and self._start - near <= self._place < self._start:
-                # A piece that comes late. What follows it is held already, and stays.
+                # A piece that comes late. What follows it is already held, and stays.
                 data = self._fetch(self._place, size)
             elif self._held and beyond <= near and self._place >= self._start:
                 # Pieces between the end of what is held and this one will come late.
@@ -104,9 +104,9 @@ class _Reader(EncryptedReader):
 
 
 class _Target:
-    """A file of a file system that is opened for its first byte.
+    """A file of a file system that is opened only when its first byte comes.
 
-    So a writer that is refused, for want of a key, has not emptied an old file.
+    So a writer that is refused for lack of a key has not emptied an old file.
     """
 
     def __init__(self, fs: Any, path: str) -> None:
@@ -127,8 +127,8 @@ class _Target:
     def discard(self) -> None:
         if self.fs._intrans and self.file in self.fs.transaction.files:
             self.fs.transaction.files.remove(self.file)
-        # What was written stays with the file system, unless that can discard it. What cannot may
-        # say so by RuntimeError.
+        # What was written stays with the file system, unless that can discard it. One that cannot
+        # may say so with RuntimeError.
         with contextlib.suppress(AttributeError, RuntimeError):
             self.file.discard()
 
@@ -158,7 +158,7 @@ class _Writer(EncryptedWriter):
 
 
 def _name_below(fs: Any, path: Any) -> Any:
-    """Give what `fs` calls a file of PaesFileSystem, or each of a list of files."""
+    """Return what `fs` calls a file of PaesFileSystem, or each of a list of files."""
     own: Callable[[Any], Any] = PaesFileSystem._strip_protocol
     stripped = own(path)
     if isinstance(stripped, list):
@@ -195,7 +195,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         kernel: str = "auto",
         **options: Any,
     ) -> None:
-        """Stand on `fs`, or on the file system of `target_protocol`."""
+        """Use `fs`, or the file system of `target_protocol`."""
         super().__init__(**options)
         self.fs = fs or fsspec.filesystem(target_protocol or "file", **(target_options or {}))
         self._identity = identity
@@ -205,9 +205,9 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self._key_bits = key_bits
         self._max_work_factor = max_work_factor
         self._how: dict[str, Any] = {"threads": threads, "kernel": kernel}
-        # Names are those of the file system below: a relative or a user's (~) one becomes what `ls`
-        # says, or no pattern would match. A function of the object, because each has another below;
-        # it must not keep the object alive.
+        # Names are those of the file system below. A relative or a user's (~) name becomes what
+        # `ls` returns, because otherwise no pattern would match. This is a function of the object,
+        # because each object has another file system below; it must not keep the object alive.
         inner = self.fs
         self.__dict__["_strip_protocol"] = lambda path: _name_below(inner, path)
 
@@ -216,7 +216,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     @property
     def transaction(self) -> Any:
-        """That of the file system below."""
+        """Return the transaction of the file system below."""
         return self.fs.transaction
 
     def start_transaction(self) -> Any:
@@ -236,7 +236,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
             return _Reader(inner, reads_ahead, given, **self._how)
         if mode == "wb":
             wanted = seal_for(self._recipients, self._passphrase, self._key, self._key_bits)
-            # fsspec cannot take a local file back, and paes can. Files of a transaction are
+            # fsspec cannot take a local file back, but paes can. Files of a transaction are
             # fsspec's.
             if isinstance(self.fs, LocalFileSystem) and not self.fs._intrans:
                 return EncryptedWriter(self._local_path(path), wanted, overwrite=True, **self._how)
@@ -244,10 +244,10 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         raise ValueError(f"mode must be 'rb' or 'wb', not {mode!r}")
 
     def _open_inner(self, path: str, **options: Any) -> tuple[Any, bool]:
-        """Open the encrypted file, and tell whether to read ahead of what is read of it.
+        """Open the encrypted file, and tell whether to read ahead.
 
-        A cache of the file system below would fetch what nobody asked for, 50 MB at a time in s3fs;
-        whoever wants one says so by `cache_type`.
+        A cache of the file system below would fetch what nobody asked for (s3fs: 50 MB at a time);
+        callers who want one set `cache_type`.
         """
         wants_cache = "cache_type" in options
         file = self.fs.open(path, "rb", **{"cache_type": "none", **options})
@@ -260,7 +260,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         return local
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
-        """Tell what the file system below says, with the length of the text as the size."""
+        """Return what the file system below says, with the length of the text as the size."""
         path = self._inner_name(path)
         found = dict(self.fs.info(path, **options))
         if found["type"] == "file":
@@ -270,7 +270,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         return found
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
-        """List a directory. Sizes are None, because each takes a read; `info` has them."""
+        """List a directory. Sizes are None, because finding each takes a read; `info` has them."""
         entries = self.fs.ls(self._inner_name(path), detail=True, **options)
         if not detail:
             return [entry["name"] for entry in entries]
@@ -282,7 +282,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         ]
 
     def invalidate_cache(self, path: str | None = None) -> None:
-        """Let the file system below forget what it has listed."""
+        """Make the file system below forget what it has listed."""
         self.fs.invalidate_cache(None if path is None else self._inner_name(path))
 
     def created(self, path: str) -> Any:
@@ -298,7 +298,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         return bool(self.fs.exists(self._inner_name(path), **options))
 
     def isfile(self, path: str) -> bool:
-        """Ask the file system below, of which a file may be no encrypted one."""
+        """Ask the file system below; a file there may not be an encrypted one."""
         return bool(self.fs.isfile(self._inner_name(path)))
 
     def isdir(self, path: str) -> bool:
@@ -317,7 +317,7 @@ class PaesFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self.fs.rmdir(self._inner_name(path))
 
     def cp_file(self, path1: str, path2: str, **options: Any) -> None:
-        """Copy a file as it is: who can open it can open the copy."""
+        """Copy a file unchanged: whoever can open it can open the copy."""
         self.fs.cp_file(self._inner_name(path1), self._inner_name(path2), **options)
 
     def mv(self, path1: Any, path2: Any, **options: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys as callers like to give them, as the library takes them."""
+"""Converts keys from the forms that callers like to those that the library takes."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ def _recipient(given: RecipientLike) -> Recipient:
 
 
 def recipients_of(given: Recipients) -> list[Recipient]:
-    """Make a list of them."""
+    """Make a list of recipients."""
     if given is None:
         return []
     several = [given] if isinstance(given, (Recipient, str, bytes)) else given
     return [_recipient(one) for one in several]
 
 
-# A file may be named after a plugin: a checksum is at the end of a key.
+# A file may have a plugin's name; a key ends with a checksum.
 _SECRET_KEY = re.compile(r"AGE-SECRET-KEY-|AGE-PLUGIN-.*-1[0-9A-Z]{6}", re.IGNORECASE)
 
 
 def _is_text_of_a_key(given: str) -> bool:
-    # More than one line is what a file of keys has in it.
+    # Only a file of keys has more than one line.
     if "\n" in given.strip():
         return True
-    # A number in a name may look like the end of a key.
+    # The number in a file's name may look like the end of a key.
     return _SECRET_KEY.search(given) is not None and not os.path.exists(given)
 
 
@@ -64,7 +64,7 @@ def _identities(given: Identities) -> list[Identity]:
         if isinstance(one, Identity):
             result.append(one)
         elif isinstance(one, str) and _is_text_of_a_key(one):
-            # As a path, the key would be in the message that there is no such file.
+            # Taken as a path, the key would appear in the message that there is no such file.
             result.append(Identity(one.strip()))
         elif isinstance(one, (str, os.PathLike)):
             result.extend(Identity.load(one))
@@ -76,7 +76,7 @@ def _identities(given: Identities) -> list[Identity]:
 def seal_for(
     recipients: Recipients, passphrase: PassphraseLike, key: CobblestoneKey | None, key_bits: int
 ) -> _paes.SealFor:
-    """For whom to encrypt."""
+    """Collect what to encrypt for."""
     return _paes.SealFor(
         recipients=recipients_of(recipients),
         passphrase=_passphrase(passphrase),
@@ -91,7 +91,7 @@ def open_with(
     key: CobblestoneKey | None,
     max_work_factor: int,
 ) -> _paes.OpenWith:
-    """What may open a file."""
+    """Collect what may open a file."""
     return _paes.OpenWith(
         identities=_identities(identity),
         passphrase=_passphrase(passphrase),

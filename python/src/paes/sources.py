@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths and file objects as the library takes them."""
+"""Converts paths and file objects to what the library takes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WriteTarget: TypeAlias = "str | os.PathLike[str] | Writable"
 
 
 def name_of(file: object) -> str:
-    """Give what messages call it."""
+    """Return the name for messages."""
     if isinstance(file, (str, os.PathLike)):
         return os.fspath(file)
     name = getattr(file, "name", None)
@@ -49,7 +49,7 @@ def name_of(file: object) -> str:
 
 
 def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int, str]:
-    """Give the path, or what reads a file object at a place, its length, and its name."""
+    """Return the path, or a function that reads a file object, its length, and its name."""
     if isinstance(source, (str, os.PathLike)):
         return source
     file = source
@@ -59,10 +59,10 @@ def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int
 
 
 def _wait(file: object, event: int, waits: int) -> bool:
-    """Wait until a file that does not block can go on. False if it has no descriptor to ask.
+    """Wait until a non-blocking file can go on. False if it has no descriptor to ask.
 
-    `waits` counts the calls since it last went on. A descriptor that is ready each time is not what
-    such a file waits for, and asking again at once would keep a processor busy.
+    `waits` counts the calls since it last went on. If the descriptor is always ready, the file
+    waits for something else, and asking again at once would keep a processor busy.
     """
     try:
         descriptor = cast("Any", file).fileno()
@@ -88,7 +88,7 @@ def _read(file: Readable, size: int) -> bytes:
 
 
 def _tells_wrong_length(file: Readable) -> bool:
-    # Files under /proc say that they are empty, and those under /sys that they have a page.
+    # Files under /proc claim to be empty, and those under /sys to have one page.
     if not _is_plain(file):
         return False
     status = os.fstat(file.fileno())
@@ -98,11 +98,11 @@ def _tells_wrong_length(file: Readable) -> bool:
     if len(at_end) == (1 if status.st_size else 0):
         return False
     is_growing = len(at_end) > 0 and os.fstat(file.fileno()).st_size != status.st_size
-    return not is_growing  # then it is taken with the length that it has now
+    return not is_growing  # then its present length counts
 
 
 def _read_to_end(file: Readable) -> bytes:
-    # The place of the file stays: a whole file is meant, wherever it stands.
+    # The file's position is kept: a whole file is meant, wherever it stands.
     place = file.seek(0, os.SEEK_CUR)
     file.seek(0)
     data = b"".join(iter(lambda: _read(file, _MOST_AT_ONCE), b""))
@@ -111,8 +111,8 @@ def _read_to_end(file: Readable) -> bytes:
 
 
 def _is_plain(file: object) -> TypeGuard[io.FileIO | io.BufferedReader]:
-    # What the built-in open returns. A forked child and its parent share the file's position, so
-    # that it is not used.
+    # What the built-in open returns. It is read without using its position, which a forked child
+    # and its parent share.
     return type(file) is io.FileIO or (
         type(file) is io.BufferedReader and type(file.raw) is io.FileIO
     )
@@ -125,7 +125,7 @@ def _length(file: Readable) -> int:
         file.seek(place)
         return length
     bytes_in_all = file.seek(0, os.SEEK_END)
-    if bytes_in_all is None:  # such as of an mmap
+    if bytes_in_all is None:  # for example, of an mmap
         bytes_in_all = cast("Any", file).tell()
     length = operator.index(bytes_in_all)
     if not 0 <= length < 2**63:
@@ -138,9 +138,9 @@ def _read_at(file: Readable) -> Callable[[int, int], bytes]:
         plain = file
         return lambda offset, size: os.pread(plain.fileno(), size, offset)
 
-    # A place and a read belong together. Each process has a lock of its own, because a thread of
-    # the parent's, which a child lacks, may hold the parent's. A signal's handler may take it
-    # again, and what it has interrupted then begins anew.
+    # Seeking and reading belong together. Each process has its own lock, because a thread that only
+    # the parent has may hold the parent's. A signal handler may take it again; what it has
+    # interrupted then starts anew.
     locks: dict[int, AbstractContextManager[bool]] = {}
     begun = 0
 
@@ -159,7 +159,7 @@ def _read_at(file: Readable) -> Callable[[int, int], bytes]:
 
 
 def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:
-    """Give the path, or what writes all of some bytes to a file object."""
+    """Return the path, or a function that writes all of some bytes to a file object."""
     if isinstance(target, (str, os.PathLike)):
         return target
     file = target
@@ -170,7 +170,7 @@ def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:
         while left:
             try:
                 written = file.write(cast("bytes", left))
-            except BlockingIOError as error:  # of a buffered file, which has taken a part
+            except BlockingIOError as error:  # from a buffered file, which has taken a part
                 left = left[error.characters_written :]
                 waits = waits + 1 if error.characters_written == 0 else 0
                 if not _wait(file, select.POLLOUT, waits):
@@ -184,7 +184,7 @@ def writing(target: WriteTarget) -> Path | Callable[[bytes], None]:
                 waits += 1
                 continue
             if written is None:
-                return  # a file that takes all and does not count
+                return  # a file that takes everything and does not count
             if not 0 < written <= len(left):
                 raise OSError(f"{name_of(file)}: write returned {written}")
             left = left[written:]

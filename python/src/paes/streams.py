@@ -27,12 +27,12 @@ def _bounded(number: int) -> int:
 
 
 class EncryptedReader(io.RawIOBase):
-    """The text of an encrypted file, to be read from any place.
+    """The text of an encrypted file, readable at any place.
 
-    Only authentic text comes out. `read_at` may be called by any number of threads; the position,
-    which the other calls share, is for one thread at a time. A read raises CorruptError if a chunk
-    of 16384 bytes that it touches is damaged or forged, FailureError if the system fails, and what
-    a file object below raises.
+    Only authentic text comes out. Any number of threads may call `read_at`; the other calls share a
+    position, which is for one thread at a time. A read raises CorruptError if a chunk of 16384
+    bytes that it touches is damaged or forged, FailureError if the system fails, and whatever a
+    file object below raises.
     """
 
     _reader: _paes.Reader | None = None
@@ -62,17 +62,17 @@ class EncryptedReader(io.RawIOBase):
         return self._open_reader().size
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         self._open_reader()
         return True
 
     def seekable(self) -> bool:
-        """Say that it has places."""
+        """Return True."""
         self._open_reader()
         return True
 
     def tell(self) -> int:
-        """Give the position in the text."""
+        """Return the position in the text."""
         self._open_reader()
         return self._position
 
@@ -109,15 +109,16 @@ class EncryptedReader(io.RawIOBase):
         return self.read()
 
     def write(self, text: Buffer, /) -> int:
-        """Refuse: nothing is written to a reader."""
+        """Refuse: a reader cannot be written to."""
         raise io.UnsupportedOperation("not writable")
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Return `size` bytes from `offset` on, fewer at the end. The position stays."""
+        """Return `size` bytes from `offset` on, fewer at the end. The position does not move."""
         return self._open_reader().read_at(_bounded(offset), _bounded(size))
 
     def read_at_into(self, offset: int, buffer: Buffer) -> int:
-        """Fill `buffer` from `offset` on and return how many bytes came. The position stays."""
+        """Fill `buffer` from `offset` on and return how many bytes came. The position does not
+        move."""
         return self._open_reader().read_at_into(_bounded(offset), buffer)
 
     def __reduce__(self) -> NoReturn:
@@ -131,11 +132,11 @@ class EncryptedReader(io.RawIOBase):
 
 
 class EncryptedWriter(io.RawIOBase):
-    """A new encrypted file, which is written in order.
+    """A new encrypted file, written in order.
 
-    It has no name before `close`, and gets none if a `with` block ends by an exception, or if it is
-    never closed. A write and `close` raise FailureError if the system fails, and what a file object
-    below raises; after that every call fails, because no chunk may be sealed twice.
+    It has no name before `close`, and gets none if a `with` block ends with an exception, or if it
+    is never closed. `write` and `close` raise FailureError if the system fails, and whatever a file
+    object below raises; after that every call fails, because no chunk may be sealed twice.
     """
 
     _writer: _paes.Writer | None = None
@@ -161,12 +162,12 @@ class EncryptedWriter(io.RawIOBase):
         return self._writer
 
     def writable(self) -> bool:
-        """Say that it can be written."""
+        """Return True."""
         self._open_writer()
         return True
 
     def tell(self) -> int:
-        """Give how many bytes of text were written."""
+        """Return how many bytes of text were written."""
         self._open_writer()
         return self._position
 
@@ -177,11 +178,11 @@ class EncryptedWriter(io.RawIOBase):
         return written
 
     def readinto(self, buffer: Buffer, /) -> int:
-        """Refuse: nothing is read from a writer."""
+        """Refuse: a writer cannot be read."""
         raise io.UnsupportedOperation("not readable")
 
     def abandon(self) -> None:
-        """Close without a file. Bytes that a file object got cannot be taken back."""
+        """Close without making a file. Bytes that a file object got cannot be taken back."""
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.abandon()
@@ -199,7 +200,7 @@ class EncryptedWriter(io.RawIOBase):
             super().close()
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
-        """Complete the file, or leave nothing of it after an exception."""
+        """Complete the file, or after an exception leave nothing of it."""
         if exc_type is not None:
             self.abandon()
         self.close()
@@ -256,8 +257,8 @@ def open(
 
     `file` is a path, or a file object: for reading one with `seek` and `read`, for writing one with
     `write`. The keys are those of decrypt_file and encrypt_file. A reader is seekable, and reads
-    ranges in parallel; a writer takes the text in order, and its file has a name once it is closed.
-    Both are raw: wrap them in io.BufferedReader or io.BufferedWriter for many small calls.
+    ranges in parallel. A writer takes the text in order, and its file gets its name when it is
+    closed. Both are raw: wrap them in io.BufferedReader or io.BufferedWriter for many small calls.
 
     Raises UsageError, WrongKeyError, CorruptError and FailureError.
     """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counter blocks that count in all their bits, big-endian, and wrap: modulo 2^128 for AES, 2^64 for
-// 3DES (SP 800-38A, appendix B.1, with m = b). Kernels, and GCM, count in the last 32 bits only;
-// `message` splits where those wrap.
+// 3DES (SP 800-38A, appendix B.1, with m = b). Kernels and GCM count in the last 32 bits only, so
+// `message` splits texts where those wrap.
 #pragma once
 
 #include "cipher/mode/mode_blocks.hpp"
@@ -9,7 +9,7 @@
 
 namespace paes {
 
-// The counter `steps` further on in its last 32 bits, which wrap.
+// The counter `steps` later, counting only in the last 32 bits, which wrap.
 [[nodiscard]] inline CounterBlock add_low_counter(const CounterBlock& counter, std::uint64_t steps,
                                                   std::size_t block_size) noexcept {
   CounterBlock sum = counter;
@@ -24,7 +24,7 @@ namespace paes {
   return (std::uint64_t{1} << 32) - load_be32(counter.bytes + block_size - 4);
 }
 
-// The counter `steps` further on, with its full carry.
+// The counter `steps` later, counting in all bits.
 [[nodiscard]] inline CounterBlock add_full_counter(const CounterBlock& counter, std::uint64_t steps,
                                                    std::size_t block_size) noexcept {
   CounterBlock sum = counter;

@@ -28,8 +28,8 @@ inline constexpr std::size_t max_tag_bytes = 16;
   return add_low_counter(counter, steps, block_bytes);
 }
 
-// J0 for a 96-bit IV (section 7.1, step 2): IV || 0^31 || 1. Put together in registers, because a
-// kernel loads all 16 bytes at once, and a load over two recent stores waits for the cache.
+// J0 for a 96-bit IV (section 7.1, step 2): IV || 0^31 || 1. It is assembled in registers: a kernel
+// loads all 16 bytes at once, and a load over two recent stores waits for the cache.
 [[nodiscard]] inline CounterBlock pre_counter_block(
     std::span<const std::uint8_t, standard_iv_bytes> iv) noexcept {
   const std::uint64_t halves[2] = {
@@ -51,15 +51,15 @@ inline constexpr std::size_t max_tag_bytes = 16;
 
 namespace paes {
 
-// What to do with GCM, for functions that take it as an argument.
+// The operations of GCM, for functions that take one as an argument.
 enum class GcmOperation : unsigned {
-  // With a part of a message, whole blocks.
+  // On a part of a message: whole blocks.
   hash,     // GHASH of a ciphertext; section 6.4
-  encrypt,  // and the hash of what it wrote
-  decrypt,  // and the hash of what it read
-  // With a whole message of any length.
+  encrypt,  // and hashes what it wrote
+  decrypt,  // and hashes what it read
+  // On a whole message of any length.
   seal,
-  open,    // computes the tag and decrypts: comparing is the caller's business
+  open,    // computes the tag and decrypts; the caller compares
   verify,  // the tag alone
 };
 

@@ -2,28 +2,28 @@
 // The modes of operation as one table: a mode is a formula, out = post ^ F(pre), with F the block
 // cipher forward or inverse. Electronic codebook, CBC, CFB (whole blocks), OFB and counter mode are
 // SP 800-38A, section 6; XTS is IEEE 1619, section 5, which SP 800-38E approves. GCM is counter
-// mode and a hash: cipher/mode/gcm_blocks.hpp. A new mode is a row here; kernels take the rows from
-// here.
+// mode and a hash (cipher/mode/gcm_blocks.hpp). A new mode is a new row here, and kernels get it
+// from here.
 #pragma once
 
 #include <iterator>
 
 namespace paes {
 
-// What a formula is made of, for block i of a message.
+// The terms of a formula, for block i of a message.
 enum class Term : unsigned {
-  nothing,          // zero
-  in,               // in[i]
-  counter,          // the first counter block, counted on by i
-  tweak,            // T[i] = T[i-1] * x in GF(2^128)
-  in_xor_tweak,     // in[i] ^ T[i]
-  before,           // in[i-1]; for the first block the IV
-  feedback,         // what the block before left behind: see Feedback; for the first block the IV
+  nothing,       // zero
+  in,            // in[i]
+  counter,       // the first counter block, counted on by i
+  tweak,         // T[i] = T[i-1] * x in GF(2^128)
+  in_xor_tweak,  // in[i] ^ T[i]
+  before,        // in[i-1], or the IV for the first block
+  feedback,      // what the previous block handed on (see Feedback), or the IV for the first block
   in_xor_feedback,  // in[i] ^ feedback
 };
 
 // What a block hands on to the next. Anything but `none` chains the blocks: they run one after the
-// other, and in parallel only across independent messages.
+// other, and only independent messages run in parallel.
 enum class Feedback : unsigned { none, output, cipher_output };
 
 struct Formula {
@@ -79,7 +79,7 @@ enum class Direction : unsigned { encrypt, decrypt };
 
 enum class Mode : unsigned { ecb, cbc, cfb, ofb, ctr, xts };
 
-// What a mode does with the end of a text that is no whole number of blocks.
+// What a mode does with a text that does not end with a whole block.
 enum class Tail : unsigned {
   any,     // nothing: the keystream is cut
   padded,  // the text is padded to whole blocks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks that the modes of operation name, each a type of its own: none converts into another
-// unless the code says so (std::bit_cast). 3DES uses the first 8 bytes of those that it shares.
+// The blocks that the modes of operation name, each with its own type, so that one becomes another
+// only by an explicit std::bit_cast. 3DES uses the first 8 bytes of those that it shares.
 #pragma once
 
 #include "cipher/block.hpp"
@@ -13,8 +13,8 @@ struct alignas(16) CounterBlock {
   std::uint8_t bytes[16];
 };
 
-// What a block of CBC, CFB or OFB takes from the one before it: the ciphertext, in OFB the cipher's
-// output; for the first block the IV (SP 800-38A, sections 6.2 to 6.4).
+// What a block of CBC, CFB or OFB takes from the previous one: the ciphertext, or in OFB the
+// cipher's output. The first block takes the IV (SP 800-38A, sections 6.2 to 6.4).
 struct alignas(16) ChainBlock {
   std::uint8_t bytes[16];
 };
@@ -24,14 +24,14 @@ struct alignas(16) UnitNumber {
   std::uint8_t bytes[16];
 };
 
-// T, the encrypted number times x^i, which block i of a data unit is masked with (IEEE 1619,
-// section 5.3). It is as good as a key: with it, the block's neighbours can be forged.
+// T, the encrypted unit number times x^i, which masks block i of a data unit (IEEE 1619, section
+// 5.3). Protect it like a key: whoever has it can forge the block's neighbours.
 struct alignas(16) Tweak {
   std::uint8_t bytes[16];
 };
 
-// The whole tag of a GCM message; a message may carry only the first part of it (SP 800-38D,
-// section 7.1).
+// The whole tag of a GCM message. Messages may carry only its first bytes (SP 800-38D, section
+// 7.1).
 struct alignas(16) Tag {
   std::uint8_t bytes[16];
 };

@@ -24,7 +24,7 @@ inline constexpr std::uint64_t max_unit_bytes = std::uint64_t{1} << 24;
   return next;
 }
 
-// GHASH's field is the same with the bits of each byte in the other order.
+// Converts to GHASH's field, which is this one with the bits of each byte in the other order.
 [[nodiscard]] inline Block reverse_bits_of_bytes(const Block& block) noexcept {
   Block reversed;
   for (std::size_t at = 0; at < block_bytes; at += 8) {
@@ -37,21 +37,21 @@ inline constexpr std::uint64_t max_unit_bytes = std::uint64_t{1} << 24;
   return reversed;
 }
 
-// x^blocks, for `advance`; time depends on the number, which is public.
+// x^blocks, for `advance`. Time depends on `blocks`, which is public.
 [[nodiscard]] inline Block power_of_x(std::uint64_t blocks) noexcept {
   const Block x = {{0x02}};
   return reverse_bits_of_bytes(ghash_power(reverse_bits_of_bytes(x), blocks));
 }
 
-// T * power: the tweak so many blocks further on.
+// T * power: the tweak that many blocks later.
 [[nodiscard]] inline Tweak advance(const Tweak& tweak, const Block& power) noexcept {
   const Block reversed = reverse_bits_of_bytes(std::bit_cast<Block>(tweak));
   return std::bit_cast<Tweak>(
       reverse_bits_of_bytes(ghash_multiply(reversed, reverse_bits_of_bytes(power))));
 }
 
-// The number of the data unit `steps` further on. The first one is copied as a whole, because a
-// kernel loads all 16 bytes at once, and a load over two recent stores waits for the cache.
+// The data unit's number `steps` later. The first one is copied whole: a kernel loads all 16 bytes
+// at once, and a load over two recent stores waits for the cache.
 [[nodiscard]] inline UnitNumber add_units(const UnitNumber& number, std::uint64_t steps) noexcept {
   if (steps == 0) {
     return number;

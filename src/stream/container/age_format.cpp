@@ -21,7 +21,7 @@ Secret<age::PayloadKey> payload_key(Bytes file_key, Bytes nonce) {
   return key;
 }
 
-// Only the last chunk of the text is marked.
+// Marks only the last chunk of the text.
 auto nonce_of(const Buffer& buffer, std::size_t index) {
   return age::chunk_nonce(buffer.first_item + index, buffer.is_last && index + 1 == buffer.items);
 }
@@ -48,7 +48,7 @@ std::vector<Range> AgeCipher::check(Buffer& buffer, const IsAuthentic& is_authen
   std::vector<Range> damaged;
   for (std::size_t i = 0; i < buffer.items; ++i) {
     const Chunk chunk = chunk_at(buffer, i, text_bytes, age::chunking);
-    // An empty chunk after others is forbidden, so that each text has one chunking.
+    // An empty chunk after others is forbidden, so that each text has only one chunking.
     if ((chunk.text.empty() && chunk.number != 0) ||
         !is_authentic(worker, nonce_of(buffer, i), chunk)) {
       append_chunk(damaged, chunk.number);
@@ -119,11 +119,11 @@ class AgeHead : public FileHead {
 
  private:
   std::vector<std::uint8_t> bytes_;
-  age::ParsedHeader header_;  // views of them
+  age::ParsedHeader header_;  // views of those bytes
 };
 
-// The header says nowhere how long it is: it ends with the line that begins with "---". Of a header
-// that is malformed, this may be too much or too little, and parsing refuses it.
+// The header does not say how long it is: it ends with the line that begins with "---". For a
+// malformed header this may return too much or too little, and parsing refuses it.
 Bytes peek_header(PeekedSource& source) {
   constexpr std::size_t first_step = 512;  // a file for one recipient
   for (std::size_t step = first_step;; step *= 2) {

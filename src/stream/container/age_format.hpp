@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payload of an age v1 file (c2sp.org/age, "Payload") on the path of all files: STREAM over
-// ChaCha20-Poly1305 in chunks of 64 KiB, computed by libcrypto on as many threads as there are. A
-// nonce of 16 bytes stands before the chunks.
+// The payload of an age v1 file (c2sp.org/age, "Payload") as a payload cipher: STREAM over
+// ChaCha20-Poly1305 in chunks of 64 KiB, computed by libcrypto on all threads. A nonce of 16 bytes
+// precedes the chunks.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class AgeCipher : public PayloadCipher {
   [[nodiscard]] std::vector<Range> verify(Buffer& buffer) const override;
 
  private:
-  // `is_authentic` gets a worker, a nonce, and the chunk.
+  // Calls `is_authentic` with a worker, a nonce and the chunk.
   template <typename IsAuthentic>
   [[nodiscard]] std::vector<Range> check(Buffer& buffer, const IsAuthentic& is_authentic,
                                          const WantedText* wanted) const;
@@ -33,9 +33,9 @@ class AgeCipher : public PayloadCipher {
   libcrypto::ChaCha20Poly1305 cipher_;
 };
 
-// Takes a random nonce. `header` is all that stands before it.
+// Takes a random nonce. `header` is everything before it.
 [[nodiscard]] NewPayload new_age_payload(Bytes header, Bytes file_key);
-// Reads the nonce, which on a pipe is next. Throws Error(corrupt) when no payload is that long.
+// Reads the nonce, which on a pipe comes next. Throws Error(corrupt) if no payload has this length.
 [[nodiscard]] OpenedPayload open_age_payload(const Source& source, std::uint64_t payload_offset,
                                              Bytes file_key);
 

@@ -76,7 +76,7 @@ std::vector<Range> ChunkCipher::check(GcmOperation operation, Buffer& buffer,
   const std::size_t text_bytes = buffer.bytes - buffer.items * tag_bytes;
   std::vector<Tag> tags;
   const bool has_tags = run_on_device(operation, buffer, text_bytes, tags);
-  // The right tag of a forged chunk would make the forgery valid.
+  // The right tag of a forged chunk would validate the forgery.
   const WipeOnExit wiped({reinterpret_cast<std::uint8_t*>(tags.data()), tags.size() * sizeof(Tag)});
   std::vector<Range> damaged;
   for (std::size_t i = 0; i < buffer.items; ++i) {
@@ -154,7 +154,7 @@ std::array<std::uint8_t, cobblestone::salt_bytes> random_salt() {
   return salt;
 }
 
-// There is no envelope that has been opened: most likely the key is another one.
+// No envelope has been opened here, so most likely the key is another one.
 void check_own_key(const std::string& name, const ChunkCipher& cipher,
                    const PayloadPrefix& prefix) {
   if (!is_committed_to(cipher, prefix)) {

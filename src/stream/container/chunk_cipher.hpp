@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payload of a container, C2SP chunked-encryption v1 (Cobblestone): each chunk is one AES-GCM
-// message, a device is asked first, and salt and commitment stand before the chunks.
+// The payload of a container, C2SP chunked-encryption v1 (Cobblestone): salt and commitment, then
+// chunks. Each chunk is one AES-GCM message, for which a device is asked first.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace paes::stream {
 
 class ChunkCipher : public PayloadCipher {
  public:
-  // A container's context is container::context(suite). Throws Error(corrupt) unless the key that
-  // an envelope held has the length that the suite asks for.
+  // A container's context is container::context(suite). Throws Error(corrupt) unless the envelope's
+  // key has the length that the suite requires.
   ChunkCipher(container::Suite suite, Bytes input_key, Bytes context, Bytes salt,
               const Kernel& kernel, DeviceUse use = {});
 
@@ -36,18 +36,18 @@ class ChunkCipher : public PayloadCipher {
                                                   const WantedText* wanted) const override;
   [[nodiscard]] std::vector<Range> verify(Buffer& buffer) const override;
 
-  // One chunk, which the kernel computes. `sealed` is the ciphertext with its tag, and shares no
-  // memory with `text`.
+  // Seals one chunk on the kernel. `sealed` is the ciphertext with its tag, and shares no memory
+  // with `text`.
   void seal_chunk(std::uint64_t number, Bytes text, MutableBytes sealed) const noexcept;
-  // False, with `text` wiped, when it is not authentic.
+  // If the chunk is not authentic, returns false and wipes `text`.
   [[nodiscard]] bool open_chunk(std::uint64_t number, Bytes sealed,
                                 MutableBytes text) const noexcept;
 
  private:
-  // The whole buffer in one call of the device; false when it has to be done chunk by chunk.
+  // Runs the whole buffer in one call of the device. False if it must be done chunk by chunk.
   bool run_on_device(GcmOperation operation, Buffer& buffer, std::size_t text_bytes,
                      std::vector<Tag>& tags) const;
-  // Opens or verifies: all chunks that are not authentic, in order, neighbours joined.
+  // Opens or verifies. Returns all chunks that are not authentic, in order, neighbours joined.
   [[nodiscard]] std::vector<Range> check(GcmOperation operation, Buffer& buffer,
                                          const WantedText* wanted) const;
 
@@ -60,14 +60,14 @@ class ChunkCipher : public PayloadCipher {
 void check_commitment(const std::string& name, const ChunkCipher& cipher,
                       const PayloadPrefix& prefix);
 
-// All three take a random salt. A salt used twice with one key would reuse nonces, hence nothing
-// but tests makes a NewPayload in another way. `envelope` holds `input_key`.
+// All three take a random salt. A salt used twice with one key would reuse nonces, so only tests
+// make a NewPayload in another way. `envelope` holds `input_key`.
 [[nodiscard]] NewPayload new_container(const container::Shape& shape, Bytes envelope,
                                        Bytes input_key, const Work& work);
-// The payload alone, which begins its file, under a key of 16 or 32 bytes that the caller keeps.
-// Throws Error(usage) for another length.
+// A file that is only a payload, under a key of 16 or 32 bytes that the caller keeps. Throws
+// Error(usage) for another length.
 [[nodiscard]] NewPayload new_bare_payload(Bytes key, Bytes context, const Work& work);
-// The same for a payload that is sealed in memory.
+// A payload without header and envelope, to be sealed in memory under the caller's key.
 struct NewBareCipher {
   PayloadPrefix prefix;
   std::unique_ptr<const ChunkCipher> cipher;
@@ -75,14 +75,14 @@ struct NewBareCipher {
 [[nodiscard]] NewBareCipher new_bare_cipher(Bytes key, Bytes context, const Kernel& kernel,
                                             DeviceUse use);
 
-// Both read salt and commitment, which on a pipe are the next bytes. They throw Error(corrupt) when
-// no payload is that long. When the commitment is another key's, the first throws Error(corrupt),
-// because the key was in the envelope, and the second Error(wrong_key).
+// Both read salt and commitment, which on a pipe are the next bytes, and throw Error(corrupt) if no
+// payload has this length. If the commitment belongs to another key, open_container throws
+// Error(corrupt), because the key was in the envelope, and open_bare_payload Error(wrong_key).
 [[nodiscard]] OpenedPayload open_container(const Source& source, const container::Header& header,
                                            Bytes input_key, const Work& work);
 [[nodiscard]] OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
                                               const Work& work);
-// The cipher of a bare payload that begins with `prefix`. Throws as open_bare_payload does.
+// The cipher of a bare payload that begins with `prefix`. Throws like open_bare_payload.
 [[nodiscard]] std::unique_ptr<const ChunkCipher> open_bare_cipher(const std::string& name,
                                                                   const PayloadPrefix& prefix,
                                                                   Bytes key, Bytes context,

@@ -14,7 +14,7 @@ namespace paes::stream {
 
 namespace {
 
-// All of a payload, of whatever length.
+// The whole payload, of any length.
 Layout whole_layout(const Source& source, const OpenedPayload& payload, const Work& work) {
   const Chunking& chunking = payload.cipher->chunking();
   Layout layout =
@@ -32,7 +32,7 @@ Layout whole_layout(const Source& source, const OpenedPayload& payload, const Wo
 }
 
 void check_not_beyond(const ByteRange& range, std::uint64_t text_bytes) {
-  // The range "0-" is everything, and is valid for an empty text too.
+  // The range "0-" is everything, and valid also for an empty text.
   const bool is_everything = range.first == 0 && !range.last;
   if (range.first < text_bytes || is_everything) {
     return;
@@ -42,7 +42,7 @@ void check_not_beyond(const ByteRange& range, std::uint64_t text_bytes) {
                                     " bytes");
 }
 
-// The wanted bytes of the text. The range may end beyond the text.
+// The requested bytes of the text. The range may end beyond the text.
 Range resolve(const std::optional<ByteRange>& range) {
   if (!range) {
     return {0, UINT64_MAX};

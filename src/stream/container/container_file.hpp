@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files: from text to an encrypted file and back, and whether such a file is authentic.
-// transfer.hpp moves the chunks, payload.hpp says what they are, and the payload's own cipher which
-// format they have.
+// Whole files: encrypts, decrypts and verifies them. transfer.hpp moves the chunks, payload.hpp
+// says what they are, and the payload's own cipher knows their format.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +20,20 @@ struct Totals {
   std::uint64_t kept_text_bytes = 0;  // of that, what an earlier run with --resume had done
 };
 
-// How the bytes of an encrypted file are written: as they are, or as text (age/armor.hpp).
+// How the bytes of an encrypted file are written: unchanged, or as text (age/armor.hpp).
 enum class Encoding : unsigned { binary, armored };
 
-// Writes head and chunks and commits the output.
+// Writes head and chunks, and commits the output.
 Totals encrypt_file(Source& input, Output& output, const NewPayload& payload, const Work& work,
                     Encoding encoding = Encoding::binary);
 
-// Decrypts to `output` and commits it. With a range, only the chunks it touches and the last chunk
-// are authenticated (all of them on a pipe). Throws Error(corrupt) when a chunk does not match;
-// only authenticated bytes are ever written.
+// Decrypts to `output` and commits it. With a range, only the last chunk and the chunks that the
+// range touches are authenticated (on a pipe, all of them). Throws Error(corrupt) if a chunk does
+// not match; only authentic bytes are ever written.
 Totals decrypt_file(Source& input, Output& output, const OpenedPayload& payload,
                     const std::optional<ByteRange>& range, const Work& work);
 
-// Authenticates everything, writes nothing, and goes on where chunks are damaged.
+// Authenticates everything, writes nothing, and continues after damaged chunks.
 [[nodiscard]] Verification verify_file(Source& input, const OpenedPayload& payload,
                                        const Work& work);
 

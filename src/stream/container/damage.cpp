@@ -8,7 +8,7 @@ namespace paes::stream {
 
 namespace {
 
-// More than are named, because neighbouring ranges of several threads join later.
+// More than are listed, because ranges of several threads may join later.
 constexpr std::size_t max_kept = 64 * Damage::max_ranges;
 
 }  // namespace

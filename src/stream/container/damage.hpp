@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which chunks of a container are not authentic, as verification finds them: in any order, on all
-// threads, and in bounded memory however many there are.
+// The chunks of a container that are not authentic. Verification finds them on all threads and in
+// any order; this takes bounded memory, however many there are.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 namespace paes::stream {
 
 struct Damage {
-  // At most this many ranges are named; damaged chunks after them are only counted.
+  // At most this many ranges are listed; damaged chunks after them are only counted.
   static constexpr std::size_t max_ranges = 100;
 
   std::vector<Range> ranges;      // in order; neighbours are joined
@@ -28,13 +28,13 @@ class DamageLog {
  public:
   // Any thread may call it. Each chunk is added at most once.
   void add(Range damaged);
-  // Adds what another log found. The two logs must have no chunk in common.
+  // Adds what another log found. The two logs have no chunk in common.
   void add(const Damage& damage);
 
   [[nodiscard]] Damage found() const;
 
  private:
-  void add_range(Range damaged);  // with the mutex
+  void add_range(Range damaged);  // hold the mutex
 
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // first to end, joined
@@ -42,11 +42,11 @@ class DamageLog {
   std::uint64_t forgotten_chunks_ = 0;
 };
 
-// What verification has found.
+// The result of verification.
 struct Verification {
   Extent extent;
   Damage damage;
-  bool is_cut = false;  // a pipe ended where no payload ends; damage is what was found before
+  bool is_cut = false;  // a pipe ended where no payload ends; `damage` is what was found before
 
   [[nodiscard]] bool is_authentic() const noexcept { return damage.is_empty() && !is_cut; }
 };

@@ -11,8 +11,7 @@
 
 namespace paes::stream {
 
-// A stripe is 4 MiB of text, 1025 pages of ciphertext: what a rank owns and a journal records as
-// one.
+// A stripe is 4 MiB of text, 1025 pages of ciphertext: what ranks own and journals record.
 inline constexpr std::uint64_t stripe_chunks = 256;
 
 // Where a payload lies in its file, and how long its text is.
@@ -25,24 +24,24 @@ struct Extent {
   [[nodiscard]] std::uint64_t stripes() const noexcept {
     return (chunks() + stripe_chunks - 1) / stripe_chunks;
   }
-  // The chunks of these stripes; the last stripe is mostly shorter.
+  // The chunks of these stripes; the last stripe is usually shorter.
   [[nodiscard]] Range chunks_of(Range stripes) const noexcept {
     return {std::min(stripes.first * stripe_chunks, chunks()),
             std::min(stripes.end * stripe_chunks, chunks())};
   }
-  // The chunks that hold these bytes of the text.
+  // The chunks that contain these bytes of the text.
   [[nodiscard]] Range chunks_with(Range text) const noexcept {
     const std::uint64_t bytes = chunking.text_bytes;
     return {text.first / bytes, (text.end + bytes - 1) / bytes};
   }
-  // In the file.
+  // Counted from the file's beginning.
   [[nodiscard]] std::uint64_t chunk_offset(std::uint64_t chunk) const noexcept {
     return payload_offset + chunking.chunk_offset(chunk);
   }
   [[nodiscard]] std::uint64_t file_bytes() const noexcept {
     return payload_offset + chunking.payload_bytes(text_bytes);
   }
-  // The bytes of these chunks in the text (none for an empty last chunk), and in the file.
+  // Where these chunks lie in the text (empty for an empty last chunk), and where in the file.
   [[nodiscard]] Range text_of(Range chunks) const noexcept {
     return {std::min(chunks.first * chunking.text_bytes, text_bytes),
             std::min(chunks.end * chunking.text_bytes, text_bytes)};

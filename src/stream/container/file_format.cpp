@@ -24,7 +24,7 @@ constexpr const FileFormat* formats[] = {
 #undef PAES_FORMAT
 };
 
-// ASCII out of UTF-16 of either byte order. What is not ASCII becomes a question mark.
+// Converts UTF-16 of either byte order to ASCII. Other characters become question marks.
 std::vector<std::uint8_t> ascii_of_utf_16(Bytes text) {
   std::vector<std::uint8_t> ascii;
   for (; text.size() >= 2; text = text.subspan(2)) {
@@ -33,13 +33,13 @@ std::vector<std::uint8_t> ascii_of_utf_16(Bytes text) {
   return ascii;
 }
 
-// Whether these are the first bytes of an encrypted file that a program has written as UTF-16, as
-// PowerShell before version 7.4 does with what comes through its > and |.
+// Whether these are the first bytes of an encrypted file that a program has written as UTF-16:
+// PowerShell before version 7.4 does that to everything that passes its > and |.
 bool is_utf_16(Bytes first_bytes) {
   const bool has_mark = first_bytes.size() >= 2 && first_bytes[0] + first_bytes[1] == 0xff + 0xfe &&
                         first_bytes[0] >= 0xfe && first_bytes[1] >= 0xfe;
   std::vector<std::uint8_t> ascii = ascii_of_utf_16(first_bytes.subspan(has_mark ? 2 : 0));
-  // The first byte of a container is no ASCII, and encodings have different characters for it.
+  // The first byte of a container is not ASCII, and encodings have different characters for it.
   if (!ascii.empty() && ascii[0] == '?') {
     ascii[0] = container::magic[0];
   }
@@ -111,10 +111,10 @@ EncryptedFile::EncryptedFile(Source& input) : plain_(input) {
       throw Error(ErrorCode::corrupt, "is UTF-16 text: PowerShell's > has changed it, perhaps",
                   "name the output with -o, and copy files as binary");
     }
-    // A file that no row recognises is for the first one to refuse.
+    // The first row refuses files that no row recognises.
     head_ = (format != nullptr ? format : formats[0])->read_head(*source_);
   } catch (const Error& error) {
-    // The formats know no file names; errors of the input itself begin with one already.
+    // The formats do not know file names; errors of the input itself already begin with one.
     const std::string what = error.what();
     if (error.code != ErrorCode::corrupt || what.starts_with(input.name() + ":")) {
       throw;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of encrypted files as rows of one table (formats.def). A row recognises a file by its
-// first bytes, reads what stands before the payload, and makes new files. Nothing outside of a row
-// asks which format a file has.
+// first bytes, reads what precedes the payload, and makes new files. Only a row knows which format
+// a file has.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace paes::stream {
 
 struct FileFormat;
 
-// What stands before a payload, parsed; nothing in it is authenticated yet.
+// What precedes a payload, parsed. None of it is authenticated yet.
 class FileHead {
  public:
   virtual ~FileHead() = default;
@@ -28,15 +28,15 @@ class FileHead {
 
   [[nodiscard]] virtual const FileFormat& format() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t payload_offset() const noexcept = 0;
-  // The payload's cipher has a key of this length.
+  // The length of the payload cipher's key.
   [[nodiscard]] virtual unsigned key_bits() const noexcept = 0;
-  // What opens the file.
+  // Which keys open the file.
   [[nodiscard]] virtual age::Summary summary() const = 0;
-  // Opens the payload; a pipe is then left at its first chunk. Throws as age::open does.
+  // Opens the payload; a pipe is then at its first chunk. Throws like age::open.
   [[nodiscard]] virtual OpenedPayload open(const Source& source,
                                            const age::Credentials& credentials,
                                            const Work& work) const = 0;
-  // Null for a file that is no container.
+  // Null if the file is not a container.
   [[nodiscard]] virtual const Preamble* container() const noexcept { return nullptr; }
 
  protected:
@@ -47,53 +47,53 @@ struct FileFormat {
   const char* name;
   const char* suffix;  // of the files' names
   const Chunking& chunking;
-  bool has_shape;             // there is a choice of suites, and of room for recipients
-  const char* kernel;         // the one that computes it; empty: the one that was chosen
+  bool has_shape;             // has a choice of suites and room for recipients
+  const char* kernel;         // the kernel that computes it; empty: the one chosen
   const char* why_cpu_alone;  // empty: a device may compute it
   bool is_resumable;          // --resume can continue it
-  bool is_rekeyable;          // its recipients can change in place
+  bool is_rekeyable;          // its recipients can be changed in place
   bool has_armor;             // may be written as text
-  // From max_magic_bytes of the file, or all of it.
+  // Judges by the first max_magic_bytes of the file, or all of it if it is shorter.
   bool (*is_format_of)(Bytes first_bytes) noexcept;
-  // A pipe is left at the payload. Throws Error(corrupt).
+  // Leaves a pipe at the payload. Throws Error(corrupt).
   std::unique_ptr<FileHead> (*read_head)(PeekedSource& source);
-  // Under a fresh key. `shape` is a container's.
+  // Makes a payload under a fresh key. `shape` is for containers.
   NewPayload (*new_payload)(const age::SealTo& seal_to, const container::Shape& shape,
                             const Work& work);
 };
 
 [[nodiscard]] std::span<const FileFormat* const> file_formats() noexcept;
-// Throws Error(usage) that lists the names.
+// Throws Error(usage) that lists the names if there is no such format.
 [[nodiscard]] const FileFormat& find_format(const std::string& name);
 inline constexpr std::size_t max_magic_bytes = age::max_armor_head_bytes;
 
-// The format of a file, armored or not, from its first max_magic_bytes, or all. Null for a file
-// that no row recognises.
+// The format of a file, armored or not, judged by its first max_magic_bytes (all of them if it is
+// shorter). Null if no row recognises the file.
 [[nodiscard]] const FileFormat* format_of(Bytes first_bytes) noexcept;
-// Null for a pipe, too: nothing of it may be read yet.
+// The format of a source, or null: also for a pipe, of which nothing may be read yet.
 [[nodiscard]] const FileFormat* format_of(const Source& source);
 
 // Whether a file is encrypted, as far as that can be told without a key: everything before its
-// payload is as it must be, and so is armor to its end. A text may begin as a format's files do.
-// False for a pipe. Throws what reading throws.
+// payload is valid, and armor is valid to its end. (A text may happen to begin like an encrypted
+// file.) False for a pipe. Throws what reading throws.
 [[nodiscard]] bool has_whole_head(Source& source);
 
-// A file that is to be opened, in whatever format, armored or not.
+// An encrypted file to open, in any format, armored or not.
 class EncryptedFile {
  public:
-  // Reads everything before the payload. `input` must outlive it and not have been read. Throws
-  // Error(corrupt) "NAME: ...".
+  // Reads everything before the payload. `input` must outlive this and must not have been read.
+  // Throws Error(corrupt) "NAME: ...".
   explicit EncryptedFile(Source& input);
   ~EncryptedFile();
 
-  // The file without armor. Not seekable if it has armor.
+  // The file without its armor. If it has armor, the source is not seekable.
   [[nodiscard]] Source& source() const noexcept { return *source_; }
   [[nodiscard]] const FileHead& head() const noexcept { return *head_; }
   [[nodiscard]] bool is_armored() const noexcept { return armored_ != nullptr; }
 
  private:
   PeekedSource plain_;
-  std::unique_ptr<Source> armored_;  // null: the file has no armor
+  std::unique_ptr<Source> armored_;  // null if the file has no armor
   std::unique_ptr<PeekedSource> source_;
   std::unique_ptr<FileHead> head_;
 };

@@ -8,8 +8,7 @@ namespace paes::stream {
 
 namespace {
 
-// Throws Error(corrupt) that says `otherwise` unless the payload after this preamble belongs to its
-// envelope.
+// Throws Error(corrupt), saying `otherwise`, unless the payload belongs to the envelope.
 age::OpenEnvelope open_envelope(const PreambleFile& file, const Preamble& preamble,
                                 const Rekeying& rekeying, const std::string& otherwise) {
   age::OpenEnvelope envelope = rekeying.open(preamble.envelope());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other recipients for a container: a new envelope around the same input key, in the place of the
-// old one.
+// Changes a container's recipients: replaces the envelope around the same input key.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +25,8 @@ struct Rekeying {
 // to another envelope.
 std::size_t rekey_file(const PreambleFile& file, const Rekeying& rekeying);
 
-// Puts back what an interrupted change left, and returns how many recipients the file has then.
-// Throws as PreambleFile::read_leftover does, and Error(corrupt) when that is another file's.
+// Undoes an interrupted change, and returns how many recipients the file then has. Throws like
+// PreambleFile::read_leftover, and Error(corrupt) if the copy belongs to another file.
 std::size_t restore_recipients(const PreambleFile& file, const Rekeying& rekeying);
 
 }  // namespace paes::stream

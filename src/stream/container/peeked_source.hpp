@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source whose first bytes can be looked at before it is read, to find out what it holds. On a
-// pipe they are kept and given back; a seekable source is read again.
+// A source whose first bytes can be looked at before it is read, to find out what it contains. On a
+// pipe these bytes are kept and returned again; a seekable source is read twice.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace paes::stream {
 
 class PeekedSource : public Source {
  public:
-  // `source` must outlive it and, if it is a pipe, not have been read.
+  // `source` must outlive this. If it is a pipe, nothing of it may have been read.
   explicit PeekedSource(Source& source) noexcept : source_(source) {}
 
-  // The first bytes, fewer only where the source ends. Valid until the next call. Not after
-  // read_at, if the source is a pipe.
+  // Returns the first bytes, fewer only if the source ends earlier. Valid until the next call. If
+  // the source is a pipe, do not call it after read_at.
   [[nodiscard]] Bytes peek(std::size_t bytes);
 
   [[nodiscard]] const std::string& name() const noexcept override { return source_.name(); }
@@ -32,8 +32,8 @@ class PeekedSource : public Source {
  private:
   Source& source_;
   std::vector<std::uint8_t> first_;
-  bool has_ended_ = false;         // there is no more than what has been peeked at
-  mutable std::size_t given_ = 0;  // how much of it a pipe's reader has got back
+  bool has_ended_ = false;         // there is no more than was peeked at
+  mutable std::size_t given_ = 0;  // how many bytes a pipe's reader has got back
 };
 
 }  // namespace paes::stream

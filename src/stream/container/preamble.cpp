@@ -31,7 +31,7 @@ Preamble read_preamble(const Source& source) {
     container::check_padding(preamble.header, preamble.bytes);
     return preamble;
   } catch (const Error& error) {
-    // The format knows no file names; errors of the input itself begin with one already.
+    // The format does not know file names; errors of the input itself already begin with one.
     if (error.code != ErrorCode::corrupt) {
       throw;
     }

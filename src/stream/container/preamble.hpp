@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before the chunks of a container: the header, the envelope, salt and commitment.
+// What precedes the chunks of a container: header, envelope, salt and commitment.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace paes::stream {
 
-// Reads the first bytes, or those from `offset` on; on a pipe, the next bytes. Gives how many came:
-// fewer only at the end.
+// Reads the first bytes, or those from `offset` on; on a pipe, the next bytes. Returns how many
+// came; fewer only at the end.
 [[nodiscard]] std::size_t read_head(const Source& source, MutableBytes to,
                                     std::uint64_t offset = 0);
 
@@ -27,16 +27,16 @@ struct Preamble {
   }
 };
 
-// Reads all that and checks that the padding is zero. A pipe is left at the payload. Throws
+// Reads the preamble and checks that the padding is zero. Leaves a pipe at the payload. Throws
 // Error(corrupt) "NAME: ...".
 [[nodiscard]] Preamble read_preamble(const Source& source);
 
-// Salt and commitment, as they stand before chunk 0.
+// Salt and commitment, which directly precede chunk 0.
 using PayloadPrefix = std::array<std::uint8_t, cobblestone::prefix_bytes>;
 [[nodiscard]] inline Bytes salt_of(const PayloadPrefix& prefix) noexcept {
   return Bytes(prefix).first(cobblestone::salt_bytes);
 }
-// From the payload's offset, or the next bytes of a pipe. Throws Error(corrupt) at an early end.
+// Reads from the payload's offset, or a pipe's next bytes. Throws Error(corrupt) at an early end.
 [[nodiscard]] PayloadPrefix read_prefix(const Source& source, std::uint64_t payload_offset);
 // Everything before chunk 0: preamble, salt and commitment.
 [[nodiscard]] std::vector<std::uint8_t> encode_head(const container::Header& header, Bytes envelope,

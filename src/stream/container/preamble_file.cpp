@@ -25,7 +25,7 @@ namespace {
 
 Descriptor open_locked(const FilePlace& place) {
   const std::string& path = place.path;
-  // O_NONBLOCK: a FIFO of that name must not hang us; it is refused later.
+  // O_NONBLOCK: opening a FIFO of that name must not hang; it is refused later.
   const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   Descriptor descriptor(
       openat(place.folder, place.name().c_str(), flags | (place.has_folder() ? O_NOFOLLOW : 0)));
@@ -41,7 +41,7 @@ Descriptor open_locked(const FilePlace& place) {
   return descriptor;
 }
 
-// A folder of the caller's own, also if the place has one.
+// A separate descriptor, even if the place has one.
 Descriptor open_folder_of(const FilePlace& place) {
   const std::filesystem::path parent = std::filesystem::path(place.path).parent_path();
   const std::string name = parent.empty() ? "." : parent.string();
@@ -53,8 +53,8 @@ Descriptor open_folder_of(const FilePlace& place) {
   return folder;
 }
 
-// FILE.rekey, or a shorter name that begins like it (path_beside): beside the file itself and not
-// beside a symbolic link to it.
+// FILE.rekey, or a shorter name with the same beginning (path_beside). It lies beside the file
+// itself, not beside a symbolic link to it.
 FilePlace leftover_place(const FilePlace& file) {
   std::error_code error;
   if (!file.has_folder() && std::filesystem::is_symlink(file.path, error)) {
@@ -111,7 +111,7 @@ bool PreambleFile::commits_to(const container::Header& header, Bytes input_key) 
 void PreambleFile::replace(Bytes before, Bytes after) const {
   assert(before.size() == after.size());
   keep_copy(before);
-  // Last chance to stop: so far only the copy has been made.
+  // The last chance to stop: so far only the copy has been made.
   if (change_.cancel.requested()) {
     remove_copy();
     change_.cancel.check();
@@ -151,7 +151,7 @@ Preamble PreambleFile::read_leftover() const {
   throw damaged();
 }
 
-// Output gives the copy its name only when it is complete and synced: a half-written one never
+// Output gives the copy its name only when it is complete and synced, so a half-written copy never
 // exists. A crash must not take the copy away while the file holds half an envelope.
 void PreambleFile::keep_copy(Bytes before) const {
   OutputOptions options;
@@ -167,7 +167,7 @@ void PreambleFile::keep_copy(Bytes before) const {
   copy->commit(before.size());
 }
 
-// Not interruptible: between the first byte and the sync the file may hold half an envelope.
+// Cannot be interrupted: between the first byte and the sync, the file may hold half an envelope.
 void PreambleFile::write(Bytes preamble) const {
   const iovec all = {const_cast<std::uint8_t*>(preamble.data()), preamble.size()};
   if (!write_file_at(descriptor_.number(), 0, {&all, 1}) || fsync(descriptor_.number()) != 0) {
@@ -178,7 +178,7 @@ void PreambleFile::write(Bytes preamble) const {
   }
 }
 
-// The file is whole by now, so what fails here is no failure of the work.
+// The file is complete by now, so what fails here is no failure of the work.
 void PreambleFile::remove_copy() const {
   const std::string& path = copy_.path;
   if (unlinkat(folder_.number(), copy_.name().c_str(), 0) != 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one part of a container that changes in place: everything before the payload, for other
-// recipients. It is replaced under a lock, with a synced copy of the old bytes beside the file
-// until the new ones are synced. So a crash at any moment leaves either the old envelope, the new
-// one, or the copy to go back to.
+// Changes everything before a container's payload in place, for other recipients; nothing else of a
+// container ever changes in place. This is done under a lock, and a synced copy of the old bytes
+// lies beside the file until the new ones are synced. So a crash at any moment leaves the old
+// envelope, the new one, or the copy to go back to.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,7 @@
 
 namespace paes::stream {
 
-// The path of the copy of the old bytes that an interrupted change has left, if there is one. "-"
-// has none.
+// The path of the copy of old bytes that an interrupted change has left, if any. "-" has none.
 [[nodiscard]] std::optional<std::string> find_leftover(const FilePlace& file);
 
 // What a change of the preamble needs from its caller.
@@ -27,21 +26,21 @@ struct PreambleChange {
   const Cancel& cancel;
   // for the error of a failed write, after which the file may hold half an envelope
   std::string leftover_hint;
-  // Told what could not be removed: the copy after a complete change, or a rest of making it.
+  // Told what could not be removed: the copy after a complete change, or remains of making it.
   std::function<void(const std::string& what_why, const std::string& hint)> warn;
   std::function<void(const Output& copy)> copy_opened;
 };
 
 class PreambleFile {
  public:
-  // Opens for writing and takes the lock. Throws Error(failure) when another process has it. In a
-  // folder that is given a symbolic link is not followed.
+  // Opens for writing and takes the lock. Throws Error(failure) if another process has it. Does not
+  // follow a symbolic link in a folder that was given.
   PreambleFile(const FilePlace& place, PreambleChange change);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const Input& input() const noexcept { return input_; }
   [[nodiscard]] const std::string& leftover_hint() const noexcept { return change_.leftover_hint; }
-  // The copy that an interrupted replace left, or that this one makes.
+  // The name of the copy that an interrupted replace() left, or that this one makes.
   [[nodiscard]] const std::string& copy_name() const noexcept { return copy_.path; }
   [[nodiscard]] bool has_copy() const;
 
@@ -50,14 +49,14 @@ class PreambleFile {
   [[nodiscard]] bool commits_to(const container::Header& header, Bytes input_key) const;
 
   // Copies, writes, syncs and removes the copy. `before` and `after` have the same length. Throws
-  // Error only when the file does not hold `after`.
+  // Error only if the file does not hold `after`.
   void replace(Bytes before, Bytes after) const;
 
-  // The copy that an interrupted replace left, checked as far as possible without a key. Throws
-  // Error(failure) if there is no copy, and Error(corrupt) if it is not whole.
+  // The copy that an interrupted replace() left, checked as far as possible without a key. Throws
+  // Error(failure) if there is none, and Error(corrupt) if it is not complete.
   [[nodiscard]] Preamble read_leftover() const;
 
-  // Writes and syncs, then removes the copy.
+  // Writes and syncs the old bytes, then removes the copy.
   void put_back(Bytes before) const;
 
  private:

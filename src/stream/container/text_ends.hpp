@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are written as text, in front of an end: a source whose text is decoded while it is
-// read, and a sink whose bytes are written as ASCII armor (age/armor.hpp). Both work in order, as
-// pipes do, because whitespace and line ends in a text do not let a place be computed.
+// Ends for files that are written as text: a source that decodes its text while it is read, and a
+// sink that writes its bytes as ASCII armor (age/armor.hpp). Both work in order, like pipes:
+// because of whitespace and line ends, no place in the text can be computed.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ namespace paes::stream {
 template <typename Reader>
 class DecodedSource : public Source {
  public:
-  // From the beginning of `text`, which must outlive it.
+  // Starts at the beginning of `text`, which must outlive it.
   explicit DecodedSource(Source& text) noexcept : text_(text) {}
 
   [[nodiscard]] const std::string& name() const noexcept override { return text_.name(); }
   [[nodiscard]] bool is_seekable() const noexcept override { return false; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
   using Source::read_at;
-  // Throws Error(corrupt) "NAME: WHY", as the reader does.
+  // Throws Error(corrupt) "NAME: WHY" with the reader's reason.
   std::size_t read_at(std::uint64_t offset, std::span<const iovec> to) const override;
   void expect_sequential() const noexcept override { text_.expect_sequential(); }
   void check_same_size() const override { text_.check_same_size(); }
@@ -34,24 +34,24 @@ class DecodedSource : public Source {
   void decode_more() const;
 
   Source& text_;
-  // Reading moves these forward.
+  // Reading advances these.
   mutable Reader reader_;
-  mutable std::uint64_t next_ = 0;  // of the text
+  mutable std::uint64_t next_ = 0;  // in the text
   mutable bool has_ended_ = false;
   mutable std::vector<std::uint8_t> decoded_;
-  mutable std::size_t taken_ = 0;  // of what is decoded
+  mutable std::size_t taken_ = 0;  // of the decoded bytes
 };
 
 extern template class DecodedSource<age::ArmorReader>;
 extern template class DecodedSource<Base64Reader>;
 
-// If something other than whitespace is after the armor, reading throws, too.
+// Reading throws, too, if anything but whitespace follows the armor.
 using ArmoredSource = DecodedSource<age::ArmorReader>;
 using Base64Source = DecodedSource<Base64Reader>;
 
 class ArmoredSink : public Sink {
  public:
-  // `text` must outlive it and is written from its beginning.
+  // Starts at the beginning of `text`, which must outlive it.
   explicit ArmoredSink(Sink& text) noexcept : text_(text) {}
 
   [[nodiscard]] const std::string& name() const noexcept override { return text_.name(); }
@@ -59,7 +59,7 @@ class ArmoredSink : public Sink {
   using Sink::write_at;
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
   void stop_waiting() noexcept override { text_.stop_waiting(); }
-  // Writes the last line, and gives the length of the text.
+  // Writes the last line, and returns the length of the text.
   [[nodiscard]] std::uint64_t finish();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which chunks of a new file have been sealed. Sealing another text under the same nonce would give
-// both away, so each chunk is claimed here before it is sealed, and nothing gives it back.
+// Records which chunks of a new file have been sealed. Sealing another text under the same nonce
+// would reveal both, so each chunk is claimed here before it is sealed, and a claim is never taken
+// back.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,13 @@ namespace paes::stream {
 // Not thread-safe.
 class WrittenChunks {
  public:
-  // False, with nothing claimed, if one of them has been claimed already, or lies behind the last.
-  // `with_last`: the last chunk of the text is among them, and no other may follow.
+  // If one of the chunks has been claimed already or lies after the last chunk, claims nothing and
+  // returns false. `with_last`: the text's last chunk is among them, and none may follow.
   [[nodiscard]] bool claim(Range chunks, bool with_last);
 
   // Whether the last chunk has been claimed.
   [[nodiscard]] bool has_last() const noexcept { return last_.has_value(); }
-  // How many there are if none is missing before them; else nothing.
+  // The number of chunks if none is missing; otherwise empty.
   [[nodiscard]] std::optional<std::uint64_t> count() const noexcept;
 
  private:

@@ -47,8 +47,8 @@ RawTransfer::RawTransfer(std::string name, const RawTask& task, const Work& work
              .total_bytes = bytes,
              .before_bytes = task.key.needs_before(task.direction) ? block : 0,
              .room_bytes = block,
-             // What follows a data unit is nothing, another unit, or too short for one: 16 bytes
-             // tell which, before the unit is written.
+             // After a data unit comes nothing, another unit, or too little for one. 16 bytes tell
+             // which, before the unit is written.
              .ahead_bytes = task.key.row().has_units ? block : 1};
   layout_.check_length = [this](std::uint64_t so_far, bool is_all) {
     check_raw_length(name_, task_, so_far, is_all);

@@ -12,13 +12,13 @@ namespace paes::stream {
 
 namespace {
 
-// What a pipe brought, to be read as often as wanted.
+// The content of a pipe, kept so that it can be read again.
 class KeptPipe : public Source {
  public:
   explicit KeptPipe(const Input& input) : name_(input.name()) {
     constexpr std::size_t step_bytes = std::size_t{1} << 20;
     constexpr std::size_t most = max_kept_bytes + raw_tag_bytes;
-    // All at once: growing would need twice the memory, and what is not used is never touched.
+    // All at once: growing would need twice the memory, and unused memory is never touched.
     kept_.reserve(most + step_bytes);
     for (std::size_t got = step_bytes; got == step_bytes;) {
       const std::size_t before = kept_.size();
@@ -125,7 +125,7 @@ void GcmTransfer::check_tag(const Source& source, const GhashPart& all) const {
   std::array<std::uint8_t, raw_tag_bytes> tag = {};
   source.read_at(text_bytes, MutableBytes(tag));
   Tag expected;
-  const WipeOnExit wiped(expected.bytes);  // the right tag would make a forgery valid
+  const WipeOnExit wiped(expected.bytes);  // the right tag would validate a forgery
   message_.tag(all, text_bytes, expected);
   if (!equal_constant_time(Bytes(expected.bytes, raw_tag_bytes), tag)) {
     throw Error(ErrorCode::corrupt, name_ + ": the tag does not match",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GCM as one message (SP 800-38D): the ciphertext, then the tag of 16 bytes. Encryption writes the
-// tag last. Decryption reads twice: once for the tag, before anything is written, and once for the
-// text. A file can change between the two, so each piece is hashed again as it is decrypted, and is
-// written only if its hash is still the same.
+// tag last. Decryption reads twice: for the tag, before anything is written, and again for the
+// text. A file can change in between, so each piece is hashed again while it is decrypted, and is
+// written only if its hash is the same.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,19 @@ namespace paes::stream {
 
 inline constexpr std::size_t raw_tag_bytes = gcm::max_tag_bytes;
 
-// A pipe cannot be read twice. So its text is kept in memory, and a longer text is refused.
+// A pipe cannot be read twice, so its text is kept in memory, and a longer one is refused.
 inline constexpr std::size_t max_kept_bytes = std::size_t{64} << 20;
 
 // Throws Error(usage) for a text longer than GCM allows.
 void check_gcm_limit(const std::string& name, std::uint64_t text_bytes);
-// Throws Error(corrupt) for an input that is too short to hold a tag, and what check_gcm_limit
-// throws.
+// Throws Error(corrupt) for an input too short for a tag, and what check_gcm_limit throws.
 [[nodiscard]] std::uint64_t text_bytes_of_gcm(const std::string& name, std::uint64_t bytes);
 
 // How the text of one message is transferred, in pieces whose hashes join to the tag.
 class GcmTransfer {
  public:
   // `piece_bytes` is a multiple of a block: buffer_bytes(work), or what several processes have
-  // agreed on. `text_bytes` is nothing for a pipe. `key` must outlive it.
+  // agreed on. `text_bytes` is empty for a pipe. `key` must outlive this.
   GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aad, std::size_t piece_bytes,
               std::optional<std::uint64_t> text_bytes);
   ~GcmTransfer();
@@ -41,21 +40,20 @@ class GcmTransfer {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const GcmMessage& message() const noexcept { return message_; }
 
-  // Each handles these pieces of the text; on a pipe, all pieces.
+  // Both process these pieces of the text, or all pieces of a pipe.
   Moved seal(Source& source, Sink& sink, Range pieces, const Work& work);
   void hash(Source& source, Range pieces, const Work& work);
-  // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed
-  // since.
+  // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed.
   void open(Source& source, Sink& sink, const Work& work);
 
-  // The hash of the pieces sealed or hashed, joined. It is as secret as a key: wipe it.
+  // The joined hash of the pieces sealed or hashed. It is as secret as a key: wipe it.
   [[nodiscard]] GhashPart joined() const { return parts_.joined(); }
-  // Throws Error(corrupt) unless the joined hash of all pieces makes the tag that follows the text.
+  // Throws Error(corrupt) unless the joined hash of all pieces yields the tag after the text.
   void check_tag(const Source& source, const GhashPart& all) const;
 
  private:
-  // What is done with a piece. `index` counts from the first piece of this process, `offset` from
-  // the text's beginning.
+  // Processes a piece. `index` counts from this process's first piece, `offset` from the text's
+  // start.
   using PieceStep =
       std::function<void(std::size_t index, std::uint64_t offset, MutableBytes piece)>;
   Moved run(Source& source, Sink* sink, Pass pass, const Work& work, const PieceStep& step);
@@ -65,7 +63,7 @@ class GcmTransfer {
   GcmParts parts_;
   Layout layout_;
   Range pieces_;                   // sealed or hashed here
-  std::vector<HashValue> hashes_;  // of each of them
+  std::vector<HashValue> hashes_;  // one per piece
 };
 
 // Both write the whole message and commit the output. `iv` has 12 bytes.

@@ -25,7 +25,7 @@ constexpr std::string_view label = "paes journal of an unfinished file, version 
 constexpr std::size_t tag_bytes = libcrypto::hmac_sha256_bytes;
 constexpr std::uint64_t stripe_text_bytes = stripe_chunks * cobblestone::chunk_text_bytes;
 
-// The first byte of a tagged message says what it is, so that no tag can stand for another.
+// The first byte of a tagged message says what it is, so that no tag is valid for another kind.
 enum Tagged : std::uint8_t {
   tagged_header = 1,
   tagged_head = 2,
@@ -33,8 +33,8 @@ enum Tagged : std::uint8_t {
   tagged_stripe
 };
 
-// Syncs come often enough that an interruption costs little, and seldom enough that the time they
-// take is a small part of the whole, whatever the storage.
+// Syncs come often enough that an interruption loses little, and rarely enough that they take a
+// small part of the time, whatever the storage.
 constexpr auto shortest_pause = std::chrono::milliseconds(50);
 constexpr auto longest_pause = std::chrono::seconds(5);
 constexpr int pause_per_sync = 4;
@@ -172,7 +172,7 @@ void Journal::complete(std::uint64_t stripe) {
       return;
     }
   }
-  // Whoever finds another thread syncing goes on working: its stripe is recorded by the next sync.
+  // A thread that finds another one syncing goes on working: the next sync records its stripe.
   const std::unique_lock lock(sync_mutex_, std::try_to_lock);
   if (lock.owns_lock()) {
     sync_and_record();
@@ -191,7 +191,7 @@ void Journal::keep() noexcept {
   }
 }
 
-// Only what was complete before the sync began is synced by it.
+// A sync covers only what was complete before it began.
 void Journal::sync_and_record() {
   std::vector<std::uint64_t> stripes;
   {
@@ -202,13 +202,13 @@ void Journal::sync_and_record() {
     return;
   }
   const Clock::time_point start = Clock::now();
-  failed_ = true;  // until it is known to be otherwise
+  failed_ = true;  // until proved otherwise
   if (fdatasync(data_) != 0) {
     throw_errno(name_);
   }
   for (const std::uint64_t stripe : stripes) {
     const JournalRecord record = key_.record(header_, stripe);
-    // A record is written as a whole or not at all; half a record would not be valid.
+    // A record is written completely or not at all, because half a record would not be valid.
     if (pwrite(journal_, record.data(), record.size(), offset_of(stripe)) !=
         static_cast<ssize_t>(record.size())) {
       throw_errno(name_ + ": its journal could not be written");

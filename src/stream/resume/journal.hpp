@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal of a run that can be continued: which stripes of an unfinished output are complete
-// and synced. It lies beside that output, holds no key and no text, and is authenticated under a
-// key that only those have who can open the file. A header says what it belongs to. One record a
-// stripe follows, so that any thread or rank writes its own at an offset it computes.
+// and synced. It lies beside that output, contains neither key nor text, and is authenticated under
+// a key that only those who can open the file have. A header says what it belongs to. Then comes
+// one record per stripe, which any thread or rank writes at an offset that it computes.
 //
 //   0    8  magic 89 'P' 'A' 'E' 'S' 'J' 0D 0A        all integers big-endian
 //   8    1  version 1
@@ -55,7 +55,7 @@ inline constexpr std::size_t tag_at = 224;
 
 }  // namespace journal_layout
 
-// True when these bytes claim to be a journal of paes, of any version.
+// Whether these bytes claim to be a journal of paes, of any version.
 [[nodiscard]] bool claims_to_be_journal(Bytes first_bytes) noexcept;
 
 // None of this is authenticated.
@@ -65,23 +65,23 @@ struct JournalClaims {
   std::uint64_t complete_text_bytes = 0;  // of the stripes that have a record
 
   [[nodiscard]] std::uint64_t stripes() const noexcept;
-  // Counts the stripes, from `first` on, that have a record in `records`, which are whole records.
+  // Counts the stripes, from `first` on, that have a record in `records` (whole records).
   void add_records(std::uint64_t first, Bytes records) noexcept;
 };
 
-// Nothing when these bytes are no header of a journal that this version writes.
+// Empty unless these bytes are the header of a journal that this version writes.
 [[nodiscard]] std::optional<JournalClaims> parse_claims(Bytes header) noexcept;
 
-// Which work made an unfinished output.
+// What identifies the work that made an unfinished output.
 struct JournalFacts {
   JournalKind work;
   std::uint64_t text_bytes;
-  SourceStamp source;  // of an encryption; all zero for decryption, which needs none
-  Bytes head;          // of the container up to chunk 0, or the part of it that binds the key
-  Bytes settings;      // what else must be the same, for example the recipients
+  SourceStamp source;  // for an encryption; all zero for decryption, which needs none
+  Bytes head;          // the container up to chunk 0, or the part of it that binds the key
+  Bytes settings;      // what else must match, for example the recipients
 };
 
-// Derived by HKDF-SHA256 from the input key and the payload's salt, with a label of its own.
+// Derived by HKDF-SHA256, with its own label, from the input key and the payload's salt.
 class JournalKey {
  public:
   JournalKey(Bytes input_key, Bytes salt);
@@ -89,8 +89,8 @@ class JournalKey {
   [[nodiscard]] JournalHeader header(const JournalFacts& facts) const;
   [[nodiscard]] JournalRecord record(const JournalHeader& header, std::uint64_t stripe) const;
 
-  // How `found` differs from the header of `facts`, as a clause for a note; `source` is the
-  // source's name there. Empty if they are the same.
+  // How `found` differs from the header of `facts`, as a clause for a note that calls the source
+  // `source`. Empty if they are the same.
   [[nodiscard]] std::string difference(const JournalHeader& found, const JournalFacts& facts,
                                        const std::string& source) const;
 
@@ -102,27 +102,26 @@ class JournalKey {
 
 class Journal {
  public:
-  // Both descriptors must outlive it: `journal` has the header already, `data` is the unfinished
+  // Both descriptors must outlive this: `journal` already has the header, `data` is the unfinished
   // output. `name` is the output's, for errors.
   Journal(const JournalKey& key, const JournalHeader& header, int journal, int data,
           std::string name);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Whether the stripe has a valid record: not torn, not forged. Any thread may call it.
+  // Whether the stripe has a valid record, neither torn nor forged. Any thread may call it.
   [[nodiscard]] bool is_complete(std::uint64_t stripe) const;
 
-  // Call it when all of the stripe is written, from any thread. The record is written once the data
-  // is synced: by this call or, within a few seconds if calls keep coming, by a later one.
+  // Call it, from any thread, when all of the stripe is written. The record is written once the
+  // data is synced: by this call or, within a few seconds if calls keep coming, by a later one.
   void complete(std::uint64_t stripe);
 
-  // Syncs the data and writes all records that wait.
+  // Syncs the data and writes all waiting records.
   void flush();
-  // The same after a failure or a signal, without throwing: what cannot be synced is done again by
-  // the next run.
+  // Flushes after a failure or signal, without throwing. The next run repeats what is lost.
   void keep() noexcept;
 
-  // How many records were written through this object.
+  // How many records this object has written.
   [[nodiscard]] std::uint64_t recorded() const noexcept { return recorded_.load(); }
 
  private:
@@ -137,7 +136,7 @@ class Journal {
   std::mutex sync_mutex_;  // held while one thread syncs
   bool failed_ = false;    // a sync failed: the system may have dropped the data
   std::mutex waiting_mutex_;
-  std::vector<std::uint64_t> waiting_;  // complete, and not known to be synced
+  std::vector<std::uint64_t> waiting_;  // complete, but not known to be synced
   Clock::time_point next_sync_;
   std::atomic<std::uint64_t> recorded_{0};
 };

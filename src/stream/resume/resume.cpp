@@ -20,8 +20,8 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
   }
 }
 
-// Does the work that was decided on and commits. After a failure the files stay for the next run,
-// unless no stripe has been recorded.
+// Does the chosen work and commits it. After a failure the files stay for the next run, unless no
+// stripe has been recorded.
 Totals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
                       const Need& need, const Work& how,
                       const std::function<void(StripeWork& work)>& work_on) {
@@ -71,7 +71,7 @@ std::optional<Left> read_left(const ResumableFiles& files) {
   }
 }
 
-// The earlier run's work if this run can continue it; otherwise nothing, and `why` says why not.
+// The earlier run's work if this run can continue it; otherwise empty, and `why` says why not.
 std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& files,
                                          const ResumableEncryption& task, const SourceStamp& source,
                                          const Work& how, std::string& why) {
@@ -120,14 +120,14 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
 
 void wait_for_later_stamps(const SourceStamp& source, const Cancel* cancel) {
   using std::chrono::milliseconds;
-  // File systems with coarse stamps have whole multiples of 10 ms. Others use the system's ticks,
+  // File systems with coarse stamps use whole multiples of 10 ms. Others use the system's ticks,
   // which are at most 10 ms.
   const bool is_coarse = source.changed_ns % 10'000'000 == 0;
   const milliseconds granularity = is_coarse ? milliseconds(2000) : milliseconds(100);
   const auto changed =
       std::chrono::seconds(source.changed_s) + std::chrono::nanoseconds(source.changed_ns);
   const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
-  // A change in the future comes from a file server's clock; then it waits.
+  // A change in the future has the time of a file server's clock; then it waits.
   if (age > granularity) {
     return;
   }
@@ -221,7 +221,7 @@ Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption
     } catch (const OtherTextWritten&) {
       continue;
     } catch (const Error& error) {
-      // The source has changed, so the work cannot be continued, and its files are removed.
+      // If the source has changed, the work cannot be continued, and its files are removed.
       if (files.is_in_use() && input.stamp() != source) {
         files.remove();
         throw Error(error.code, error.what());
@@ -242,8 +242,7 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
                            how.kernel);
   check_commitment(input.name(), cipher, prefix);
   check_last_chunk(input, cipher, extent);
-  // Without the envelope, which may have been rekeyed: the context and the prefix bind key and
-  // text.
+  // Without the envelope, which may have been rekeyed: context and prefix bind key and text.
   std::vector<std::uint8_t> head(preamble.bytes.begin(),
                                  preamble.bytes.begin() + container::context_bytes);
   head.insert(head.end(), prefix.begin(), prefix.end());

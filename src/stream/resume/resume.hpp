@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encryption and decryption that can be interrupted and continued. The output is written under a
-// name that survives (resumable_files.hpp) with a journal of its complete stripes (journal.hpp).
+// name that survives (resumable_files.hpp), beside a journal of its complete stripes (journal.hpp).
 //
-// An encryption that continues uses the nonces of the run before it, and must never seal another
-// text with them. So the source must have the same device, inode, size, mtime and ctime. This is
-// checked after each read, before what was read is written. And what an unfinished stripe holds
-// must be the beginning of the same ciphertext. Otherwise everything starts afresh with a new key.
+// A continued encryption uses the nonces of the earlier run, and must never seal another text with
+// them. So the source must have the same device, inode, size, mtime and ctime, which is checked
+// after each read, before anything of it is written. And an unfinished stripe must hold the
+// beginning of the same ciphertext. Otherwise everything starts afresh with a new key.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace paes::stream {
 
-// Says that the work starts afresh and why; one line.
+// Told in one line that the work starts afresh, and why.
 using Note = std::function<void(const std::string& what_why)>;
 
 struct NewKey {
@@ -34,38 +34,38 @@ struct NewKey {
 // What an encryption needs of its caller.
 struct ResumableEncryption {
   container::Shape shape;
-  Bytes settings;  // for whom; must equal the earlier run's
-  // The input key in an envelope that an earlier run wrote, or nothing when it does not open.
+  Bytes settings;  // the recipients; must equal the earlier run's
+  // The input key in an envelope that an earlier run wrote, or empty if the envelope does not open.
   std::function<std::optional<SecretBytes>(Bytes envelope)> open;
-  std::function<NewKey()> make;  // called when it starts afresh
+  std::function<NewKey()> make;  // called when the work starts afresh
   Note note = nullptr;
 };
 
-// Takes the source's stamp, and waits until any later change must give another ctime. Because
-// timestamps are coarse, it waits while a change could still get the same one: mostly not at all,
-// at most two seconds. Refuses file systems without ctime (change_time.hpp).
+// Takes the source's stamp, and waits until any later change must give another ctime: timestamps
+// are coarse, so a change could get the same one for a while. Usually it need not wait; at most it
+// waits two seconds. Refuses file systems without ctime (change_time.hpp).
 [[nodiscard]] SourceStamp distinct_stamp(const Input& input, const Cancel* cancel);
 
-// `output` must be resumable, `input` seekable and a regular file; Error(usage) otherwise. Commits
-// the output. What a failure leaves can be continued, unless the source changed: then nothing is
-// left. If something can be continued, the error's hint says how.
+// Throws Error(usage) unless `output` is resumable and `input` is a seekable regular file. Commits
+// the output. A failed run can be continued, unless the source changed: then nothing is left. If it
+// can be continued, the error's hint says how.
 Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
                          const Work& how);
 
-// The same for decryption. It may continue with another copy of the source, because it keeps only
-// text that this copy authenticates.
+// Decrypts and commits the output. It may continue with another copy of the source, because it
+// keeps only text that this copy authenticates. Throws like encrypt_resumably.
 Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
                          const Note& note, const Work& how);
 
-// Throws Error(failure) when the source is not as it was.
+// Throws Error(failure) if the source has changed.
 void check_stamp(const Input& input, const SourceStamp& source);
 
-// Encryption and decryption in two halves, for callers with several processes: one process decides,
-// with the files locked, and then all work.
+// Encryption and decryption in two halves, for callers with several processes: one process decides
+// while the files are locked, then all work.
 
 // Throws Error(usage).
 void refuse_unless_resumable(const Input& input, Output& output);
-// The error, with a hint how to continue from this partial file.
+// The error, with a hint that says how to continue from this partial file.
 [[nodiscard]] Error with_resume_hint(const Error& error, const std::string& partial_name);
 
 struct StartedEncryption {
@@ -78,7 +78,7 @@ struct StartedEncryption {
                                                  const SourceStamp& source, bool never_continue,
                                                  const Work& how);
 
-// Throws as decrypt_resumably, before anything is written.
+// Throws like decrypt_resumably, before anything is written.
 [[nodiscard]] Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
                                        Bytes input_key, const Note& note, const Work& how);
 

@@ -25,7 +25,7 @@ Layout within_stripes(Layout layout) {
   return layout;
 }
 
-// Knows which stripes the journal has, and notices when a stripe's last buffer is written.
+// Knows which stripes the journal has, and notices when a stripe's last buffer has been written.
 class StripeByStripe : public Continuation {
  public:
   StripeByStripe(StripeWork& work, const Layout& layout) : work_(work), layout_(layout) {}
@@ -54,7 +54,7 @@ class StripeByStripe : public Continuation {
       const std::lock_guard lock(mutex_);
       const auto left = buffers_left_.find(stripe);
       if (left == buffers_left_.end() || --left->second != 0) {
-        return;  // it has its record already, or other buffers of it are to come
+        return;  // it has a record already, or more of its buffers are to come
       }
       buffers_left_.erase(left);
     }
@@ -62,7 +62,7 @@ class StripeByStripe : public Continuation {
   }
 
  protected:
-  // Whether these chunks of a stripe that was complete are still what they should be.
+  // Whether these chunks of a complete stripe are still right.
   [[nodiscard]] virtual bool is_kept(Range chunks, Buffer& scratch) = 0;
 
   // Whether the stripe had no record and is still incomplete. For a stripe that is still being
@@ -71,7 +71,7 @@ class StripeByStripe : public Continuation {
     const std::lock_guard lock(mutex_);
     return buffers_left_.contains(stripe);
   }
-  // Fills the buffer with what an earlier run wrote of these bytes of the file.
+  // Fills the buffer with what an earlier run wrote in this part of the file.
   void read_written(Buffer& buffer, Range bytes, std::span<const iovec> to) const {
     buffer.bytes = static_cast<std::size_t>(bytes.count());
     work_.written->read_at(bytes.first, to);
@@ -90,7 +90,6 @@ class StripeByStripe : public Continuation {
   std::map<std::uint64_t, std::uint64_t> buffers_left_;  // of the stripes at work
 };
 
-// Whether one chunk of a buffer of ciphertext is authentic.
 bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, std::size_t bytes) {
   Buffer one({.in_bytes = chunk_bytes, .out_bytes = chunk_text_bytes});
   std::memcpy(one.item(0), buffer.item(index), bytes);
@@ -100,9 +99,9 @@ bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, 
   return cipher.verify(one).empty();
 }
 
-// Every byte in an unfinished stripe must be zero or what is written now. Then no nonce is used for
-// two texts, whatever the time stamps say. A stripe that was complete may have been damaged since.
-// There it is enough that no chunk is authentic with another text.
+// Every byte in an unfinished stripe must be zero or equal to what is written now. Then no nonce is
+// used for two texts, whatever the time stamps say. A stripe that was complete may have been
+// damaged since; there it is enough that no chunk is authentic with another text.
 bool may_follow(const ChunkCipher& cipher, Buffer& sealed, Buffer& written, bool was_complete) {
   std::size_t rest = sealed.bytes;
   for (std::size_t i = 0; i < sealed.items; ++i) {
@@ -153,7 +152,7 @@ class SealedStripes : public StripeByStripe {
   BufferPool written_pool_;
 };
 
-// The tags of these chunks as the container has them, compared with those of `sealed`.
+// Compares the tags that the container has for these chunks with those of `sealed`.
 bool has_tags_of(const Source& container, const Extent& extent, Buffer& sealed) {
   std::vector<std::uint8_t> tags(sealed.items * tag_bytes);
   std::size_t rest = sealed.bytes;
@@ -174,8 +173,8 @@ class OpenedStripes : public StripeByStripe {
   using StripeByStripe::StripeByStripe;
 
  private:
-  // Seals the text again in memory and compares the tags with the container's. This reads the text
-  // and the tags; opening the container again would read all of both files.
+  // Seals the text again in memory and compares the tags with the container's. This reads only the
+  // text and the tags; opening the container would read both files completely.
   bool is_kept(Range chunks, Buffer& scratch) override {
     const Range text = work_.extent.text_of(chunks);
     read_written(scratch, text, scratch.out({0, text.count()}));

@@ -38,8 +38,7 @@ Buffer::Buffer(const Layout& layout, Device* device)
   if (memory == MAP_FAILED) {
     throw std::bad_alloc();
   }
-  // Plaintext has no business in a core dump. Where the system cannot leave it out, it is still
-  // wiped.
+  // Plaintext does not belong in a core dump. If the system cannot leave it out, it is still wiped.
   (void)madvise(memory, mapped_bytes_, MADV_DONTDUMP);
   memory_ = static_cast<std::uint8_t*>(memory);
   if (device_ != nullptr) {

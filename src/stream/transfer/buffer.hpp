@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer is what a thread holds at once: a run of consecutive items, transformed in place in
-// page-aligned memory. Every item begins on a cache line, so the bytes of several items are a list
-// of places rather than one.
+// What a thread holds at once: a run of consecutive items, transformed in place in page-aligned
+// memory. Every item begins on a cache line, so the bytes of several items are a list of places.
 #pragma once
 
 #include <sys/uio.h>
@@ -20,27 +19,26 @@ namespace paes::stream {
 
 class Buffer {
  public:
-  // For layout.items_a_buffer items. If there is a device, the memory is pinned for it, and it must
-  // outlive the buffer.
+  // Has room for layout.items_a_buffer items. If there is a device, the memory is pinned for it,
+  // and the device must outlive the buffer.
   explicit Buffer(const Layout& layout, Device* device = nullptr);
   ~Buffer();  // wipes the memory
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // The place of item number `index` of the buffer.
+  // Where item number `index` of the buffer lies.
   [[nodiscard]] std::uint8_t* item(std::size_t index) noexcept {
     return memory_ + index * stride_bytes_ + room_bytes_;
   }
   [[nodiscard]] std::size_t stride_bytes() const noexcept { return stride_bytes_; }
-  // The contents of a buffer of one item.
   [[nodiscard]] MutableBytes contents() noexcept { return {item(0), bytes}; }
-  // The places of some bytes of the buffer, counted from its first item on, before and after the
+  // Where a range of the buffer's bytes lies, counted from its first item, before and after the
   // transform. Valid until the next call.
   [[nodiscard]] std::span<const iovec> in(Range range) { return list(range, in_bytes_); }
   [[nodiscard]] std::span<const iovec> out(Range range) { return list(range, out_bytes_); }
 
-  // What the buffer holds; whoever fills it sets this. `bytes` is the length of what it holds:
-  // input until the transform has run, then output.
+  // Whoever fills the buffer sets these. `bytes` is the length of its content: of the input until
+  // the transform has run, then of the output.
   std::uint64_t first_item = 0;
   std::size_t items = 0;
   std::size_t bytes = 0;
@@ -60,16 +58,16 @@ class Buffer {
   std::vector<iovec> list_;
 };
 
-// Buffers for as many threads as ask at the same time.
+// Buffers for all threads that ask at the same time.
 class BufferPool {
  public:
   explicit BufferPool(const Layout& layout, Device* device = nullptr)
       : layout_(layout), device_(device) {}
 
-  // Whether its buffers serve a transfer with this layout.
+  // Whether its buffers are right for a transfer with this layout.
   [[nodiscard]] bool fits(const Layout& layout) const noexcept;
 
-  // A buffer on loan for one scope.
+  // A buffer borrowed for one scope.
   class Loan {
    public:
     explicit Loan(BufferPool& pool) : pool_(pool), buffer_(pool.take()) {}

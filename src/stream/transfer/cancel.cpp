@@ -11,7 +11,7 @@
 
 namespace paes {
 
-static_assert(std::atomic<int>::is_always_lock_free);  // for a signal handler
+static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler uses it
 
 Cancel::Cancel() = default;
 
@@ -34,7 +34,7 @@ int Cancel::descriptor() const {
     (void)close(own);  // another thread was first
     return made;
   }
-  // A request that came before found no descriptor. One that comes after finds this.
+  // An earlier request found no descriptor. A later one finds this.
   if (requested_.load()) {
     show();
   }
@@ -44,7 +44,7 @@ int Cancel::descriptor() const {
 void Cancel::show() const noexcept {
   if (const int made = descriptor_.load(); made >= 0) {
     const std::uint64_t one = 1;
-    // Nobody reads the event, so it stays readable for every thread that waits.
+    // Nobody reads the event, so it stays readable for every waiting thread.
     [[maybe_unused]] const ssize_t written = ::write(made, &one, sizeof one);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request to stop, which callers may leave out. Workers look at it before each buffer, and waits
-// on pipes end at once, whichever thread a signal reached.
+// A request to stop, which is optional. Workers look at it before each buffer, and waits on pipes
+// end at once, whichever thread received the signal.
 #pragma once
 
 #include "crypto/derivation.hpp"
@@ -8,15 +8,15 @@
 
 namespace paes::stream {
 
-// `cancel` may be null: such a caller never stops early.
+// If `cancel` is null, never stops early.
 inline void check(const Cancel* cancel) {
   if (cancel != nullptr) {
     cancel->check();
   }
 }
 
-// How keys wait, for a caller who may stop early: throws once `cancel` is requested. Empty if
-// `cancel` is null, which must outlive it otherwise.
+// How keys wait for a caller who may stop early: throws once `cancel` is requested. Empty if
+// `cancel` is null; otherwise `cancel` must outlive it.
 [[nodiscard]] WaitReady waiting(const Cancel* cancel);
 
 }  // namespace paes::stream

@@ -34,8 +34,7 @@ double measure_rate(const std::function<void(MutableBytes piece)>& work, const E
     const MutableBytes piece(buffer.item(0), piece_bytes);
     work(piece);
     ++warm;
-    // Threads that begin together compete as in real work. A thread may have failed, so the wait is
-    // limited.
+    // Threads that start together compete as in real work. The wait is limited: one may fail.
     const Clock::time_point asked = Clock::now();
     const auto since = [](Clock::time_point from) {
       return std::chrono::duration<double>(Clock::now() - from).count();

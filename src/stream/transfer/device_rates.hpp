@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a device pays on this machine: the rates of the CPU alone, of the device alone and of
-// both together, measured on memory for some milliseconds each.
+// Whether a device pays on this machine. Measures the rates of the CPU alone, of the device alone
+// and of both together, for some milliseconds each in memory.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,11 @@ struct Rates {
   double hybrid = 0;
 };
 
-// The CPU, unless something else is faster by more than the noise of such short measurements. So in
-// doubt the device is left out.
+// The CPU, unless something else is faster by more than the noise of such short measurements; so a
+// device is not used when in doubt.
 [[nodiscard]] Sharing best_of(const Rates& rates) noexcept;
 
-// Each thread of the executor works on a piece of its own, pinned if there is a device, for about
+// Each thread of the executor works on its own piece, pinned if there is a device, for about
 // `seconds`. Its first run is not timed, because devices then load their code.
 [[nodiscard]] double measure_rate(const std::function<void(MutableBytes piece)>& work,
                                   const Executor& executor, std::size_t piece_bytes, Device* device,

@@ -13,11 +13,11 @@ namespace paes::stream {
 
 namespace {
 
-constexpr std::size_t head_bytes = 8192;  // of a file with a few recipients, up to its first chunk
+constexpr std::size_t head_bytes = 8192;  // a file's head with a few recipients
 
 void scatter(Bytes from, std::span<const iovec> to) noexcept {
   for (const iovec& one : to) {
-    // No bytes may come with a null pointer, which memcpy does not take.
+    // An empty range may have a null pointer, which memcpy does not take.
     std::copy_n(from.data(), one.iov_len, static_cast<std::uint8_t*>(one.iov_base));
     from = from.subspan(one.iov_len);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends of a transfer that are no files: memory of the caller's, and callbacks.
+// Ends of a transfer that are not files: the caller's memory, and callbacks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace paes::stream {
 
-// Bytes that stand for those from `first_offset` on.
+// Bytes that a source has from `first_offset` on.
 class MemorySource : public Source {
  public:
   MemorySource(Bytes from, std::uint64_t first_offset, const std::string& name) noexcept
@@ -31,8 +31,8 @@ class MemorySource : public Source {
   const std::string& name_;
 };
 
-// A store that a callback reads. The beginning is read once, because opening a file asks for it in
-// several parts, and a request may take long. What is kept may be a text, so it is wiped.
+// A store that a callback reads. Its beginning is read only once, because opening a file asks for
+// it in several parts, and a request may take long. It may contain text, so it is wiped.
 class CallbackSource : public Source {
  public:
   CallbackSource(ReadAt read_at, std::uint64_t bytes, std::string name);

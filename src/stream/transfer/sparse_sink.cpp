@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 
-// Removes what lies in a part of a file, so that it reads as zero; false where that cannot be done.
+// Removes a part of a file, so that it reads as zero. False if that is not possible.
 bool makes_hole(int file, std::uint64_t offset, std::uint64_t bytes) noexcept {
   return bytes != 0 && fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                  static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
@@ -34,7 +34,7 @@ void SparseSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
     sink_.write_at(offset, from);
     return;
   }
-  // What is written as one, up to the next hole.
+  // What is written in one call, up to the next hole.
   std::vector<iovec> run;
   std::size_t run_bytes = 0;
   const auto end_run = [&](std::size_t hole_bytes) {
@@ -49,10 +49,10 @@ void SparseSink::write_at(std::uint64_t offset, std::span<const iovec> from) {
     auto* at = static_cast<std::uint8_t*>(part.iov_base);
     std::uint8_t* const end = at + part.iov_len;
     while (at != end) {
-      // Up to the next page of the file, so that what is left out is always a page of its own.
+      // Up to the file's next page, so that what is left out is always a whole page.
       const std::size_t bytes = std::min(static_cast<std::size_t>(end - at),
                                          page_bytes - (offset + run_bytes) % page_bytes);
-      // How long this takes tells of the text no more than the holes, which anyone can see.
+      // How long this takes reveals no more of the text than the holes, which anyone can see.
       if (bytes == page_bytes && is_zero(at, bytes)) {
         end_run(bytes);
       } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sink in front of another one. It does not pass on pages of zero bytes, so that they become
-// holes there. What is written to it must be authentic: the holes show where the text is zero.
+// A sink in front of another one that does not pass on pages of zeros, so that they become holes
+// there. What is written to it must be authentic, because the holes show where the text is zero.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace paes::stream {
 
-// Its time depends on the bytes. `bytes` may be 0.
+// Time depends on the bytes. `bytes` may be 0.
 [[nodiscard]] bool is_zero(const std::uint8_t* from, std::size_t bytes) noexcept;
 
 class SparseSink : public Sink {
  public:
-  // `sink` must outlive it. A pipe has no holes and gets everything. If an earlier run may have
+  // `sink` must outlive this. A pipe has no holes and gets everything. If an earlier run may have
   // written to the sink, `dirty_file` is its descriptor: each place is cleared before it is
-  // written, or else written in full.
+  // written, or else written completely.
   explicit SparseSink(Sink& sink, std::optional<int> dirty_file = std::nullopt)
       : sink_(sink), dirty_file_(dirty_file) {}
 

@@ -17,11 +17,10 @@ namespace paes::stream {
 
 namespace {
 
-// Lets the threads do a step of the buffers in the order of their numbers.
+// Makes the threads do a step of the buffers in the order of the buffers' numbers.
 class Turn {
  public:
-  // Waits for the turn of buffer `index`, does the step and passes the turn on. Does nothing once
-  // stopped.
+  // Waits for buffer `index`'s turn, does the step and passes the turn on, unless stopped.
   template <typename Step>
   void take(std::uint64_t index, const std::atomic<bool>& stopped, Step&& step) {
     std::unique_lock lock(mutex_);
@@ -29,7 +28,7 @@ class Turn {
     if (stopped.load()) {
       return;
     }
-    lock.unlock();  // no other thread has the turn before it moves on
+    lock.unlock();  // no other thread can have the turn until it moves on
     step();
     lock.lock();
     ++next_;
@@ -37,9 +36,9 @@ class Turn {
     moved_.notify_all();
   }
 
-  // After `stopped` has become true.
+  // Call it after `stopped` has become true.
   void wake_all() noexcept {
-    { const std::lock_guard lock(mutex_); }  // so that no thread is between looking and waiting
+    { const std::lock_guard lock(mutex_); }  // no thread is between looking and waiting then
     moved_.notify_all();
   }
 
@@ -49,7 +48,7 @@ class Turn {
   std::uint64_t next_ = 0;
 };
 
-// What is kept of a pipe between two buffers: a cipher's block at most.
+// What is kept of a pipe between two buffers: at most a cipher's block.
 constexpr std::size_t most_kept_bytes = 16;
 
 // Reads the items of a pipe, whose length is known only at its end.
@@ -63,7 +62,7 @@ class PipeReader {
   PipeReader(const PipeReader&) = delete;
   PipeReader& operator=(const PipeReader&) = delete;
 
-  // Fills the buffer with the next items; false when there are none any more.
+  // Fills the buffer with the next items. False if there are none left.
   bool read(Buffer& buffer) {
     if (has_ended_) {
       return false;
@@ -188,9 +187,9 @@ class Transfer {
     }
   }
 
-  // Each thread reads the next buffer, transforms and writes it. The transform and the writes take
-  // turns if they must be in order. There is one buffer a thread. With several threads, reads,
-  // transforms and writes overlap, even if the transform is ordered.
+  // Each thread reads the next buffer, transforms it and writes it. The transform and the writes
+  // take turns if they must be in order. There is one buffer per thread, and reads, transforms and
+  // writes of different threads overlap, even if the transform is ordered.
   void work_in_turns() noexcept {
     try {
       BufferPool::Loan buffer(pool_);
@@ -261,7 +260,7 @@ class Transfer {
                                                          : text_bytes - half);
   }
 
-  // Writes what is wanted of the buffer.
+  // Writes the wanted part of the buffer.
   void write(Buffer& buffer) {
     if (sink_ == nullptr) {
       return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one path for data: from a source through a transform into a sink, a buffer at a time, in
+// The one path for data: from a source through a transform into a sink, one buffer at a time, in
 // bounded memory. Encryption, decryption, verification, raw modes, a rank's share of a file and the
-// rest of an interrupted file are calls of `transfer` with another layout and transform.
+// rest of an interrupted file all call `transfer`, each with its own layout and transform.
 //
-// Seekable ends are read and written at computed offsets by all threads. Pipes are read and written
-// in turns, so that reading, the cipher and writing still overlap.
+// All threads read and write seekable ends at computed offsets. They take turns at pipes, so that
+// reading, the cipher and writing still overlap.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace paes::stream {
 
-// GCM reads its text twice to open it. Each pass is half of the progress.
+// To open a text, GCM reads it twice. Each pass is half of the progress.
 enum class Pass : unsigned { only, first_of_two, second_of_two };
 
 // What happens to the items of a buffer.
 struct Transform {
-  // Replaces the items in place by those after the transform and sets buffer.bytes to their length.
-  // Runs on any thread, and for several buffers at a time unless is_ordered. May throw.
+  // Transforms the items in place and sets buffer.bytes to their new length. Runs on any thread,
+  // and for several buffers at a time unless is_ordered. May throw.
   std::function<void(Buffer& buffer)> run = nullptr;
-  bool is_ordered = false;   // each buffer needs the one before it
+  bool is_ordered = false;   // each buffer needs the previous one
   Device* device = nullptr;  // used by `run`; buffers are pinned for it
   Pass pass = Pass::only;
 };
@@ -34,10 +34,10 @@ struct Transform {
 class Continuation {
  public:
   virtual ~Continuation() = default;
-  // True if an earlier run did these items; they are then skipped. `scratch` is an empty buffer for
-  // use within the call.
+  // True if an earlier run has done these items; they are then skipped. `scratch` is an empty
+  // buffer for use within the call.
   [[nodiscard]] virtual bool is_done(Range items, Buffer& scratch) = 0;
-  // The buffer is about to be written. May throw.
+  // Called before the buffer is written. May throw.
   virtual void check(Buffer& transformed) = 0;
   virtual void has_written(Range items) = 0;
 };
@@ -48,9 +48,9 @@ struct Moved {
   std::uint64_t text_bytes = 0;  // without tags
 };
 
-// Moves the items through the transform, each buffer on one of the executor's threads. `sink` may
-// be null: nothing is written. A pipe is moved as a whole, whatever `items` says. A continuation
-// needs two seekable ends. The first failure of a step is rethrown when all threads have stopped.
+// Moves the items through the transform, each buffer on one of the executor's threads. If `sink` is
+// null, nothing is written. A pipe is moved completely, whatever `items` says. A continuation needs
+// two seekable ends. The first failure of a step is rethrown when all threads have stopped.
 Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
                Range items, const Work& work, Continuation* continuation = nullptr);
 

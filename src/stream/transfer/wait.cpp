@@ -46,7 +46,7 @@ WaitReady waiting(const Cancel* cancel) {
 }
 
 void enlarge_pipe(int descriptor) noexcept {
-  constexpr int wanted = 1 << 20;  // what an unprivileged process may ask for by default
+  constexpr int wanted = 1 << 20;  // the default limit of an unprivileged process
   const int now = fcntl(descriptor, F_GETPIPE_SZ);
   if (now > 0 && now < wanted) {
     (void)fcntl(descriptor, F_SETPIPE_SZ, wanted);
@@ -82,7 +82,7 @@ bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> 
   while (!rest.is_done()) {
     const ssize_t put = pwritev(descriptor, rest.data(), rest.count(), at);
     if (put == 0 && rest.data()->iov_len != 0) {
-      errno = EIO;  // nothing was taken, and nothing will be the next time
+      errno = EIO;  // it takes nothing, now or later
       return false;
     }
     if (put >= 0) {

@@ -17,14 +17,14 @@
 
 namespace paes::stream {
 
-// Returns when `descriptor` is ready for `events` (or has failed: the next read or write says how).
-// Throws once `cancel` or `stop` is requested; either may be null.
+// Waits until `descriptor` is ready for `events`, or has failed: the next read or write then says
+// how. Throws once `cancel` or `stop` is requested; either may be null.
 void wait_ready(int descriptor, short events, const Cancel* cancel, const Cancel* stop);
 
-// Asks for 1 MiB between the ends of a pipe; anything else is left as it is.
+// Asks for 1 MiB between the ends of a pipe; does nothing to other files.
 void enlarge_pipe(int descriptor) noexcept;
 
-// How many bytes the iovecs have in all.
+// The length of all iovecs together.
 [[nodiscard]] inline std::size_t bytes_of(std::span<const iovec> vectors) noexcept {
   std::size_t sum = 0;
   for (const iovec& one : vectors) {
@@ -33,8 +33,8 @@ void enlarge_pipe(int descriptor) noexcept;
   return sum;
 }
 
-// The iovecs still to be read or written. They are copied in parts, because a partial read or write
-// changes them.
+// The iovecs still to be read or written. Copied in parts, because a partial read or write changes
+// them.
 class VectorCursor {
  public:
   explicit VectorCursor(std::span<const iovec> vectors) noexcept : pending_(vectors) { refill(); }
@@ -58,7 +58,7 @@ class VectorCursor {
 
  private:
   void refill() noexcept {
-    // Empty buffers are dropped, so that a transfer of 0 bytes always means the end.
+    // Drops empty buffers, so that a transfer of 0 bytes always means the end.
     first_ = count_ = 0;
     while (!pending_.empty() && count_ != window_.size()) {
       if (pending_.front().iov_len != 0) {
@@ -74,16 +74,16 @@ class VectorCursor {
   std::size_t count_ = 0;
 };
 
-// Fills the iovecs from the offset on, and gives back how many bytes came: fewer only at the end of
-// the file. Throws "NAME: why". `cancel` may be null, also below.
+// Fills the iovecs from the offset on, and returns how many bytes came; fewer only at the end of
+// the file. Throws "NAME: why". Here and below, `cancel` may be null.
 [[nodiscard]] std::size_t read_file_at(int descriptor, std::uint64_t offset,
                                        std::span<const iovec> to, const std::string& name,
                                        const Cancel* cancel);
-// Writes all of the buffers. False: errno says why not.
+// Writes all buffers. On failure, errno says why.
 [[nodiscard]] bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> from,
                                  const Cancel* cancel = nullptr);
 
-// Writes into an empty file all that another file holds, holes as holes. Throws "NAME: why".
+// Copies a whole file into an empty one, including its holes. Throws "NAME: why".
 void copy_file(int from, int to, const std::string& name, const Cancel* cancel);
 
 }  // namespace paes::stream

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid on the host: loops over all of its threads, which call the same functions as the device.
-// It stands in for what cuda/grid.hpp has for nvcc: the build compiles each device kernel NAME.cu
-// once more with this header before it (cmake/cuda.cmake), for tests alone.
+// A grid on the host: loops over all of its threads, which call the same functions as on the
+// device. It replaces cuda/grid.hpp's part for nvcc: only for tests, the build compiles each device
+// kernel NAME.cu again with this header before it (cmake/cuda.cmake).
 //
-// The image and all addresses of a launch are then the host's, everything is done when it returns,
-// and it always returns 0. Instead of a stream it has an EmulatedConstant, or null: then the keys
-// are read where the image has them.
+// The image and all addresses of a launch are then the host's, everything is done when the launch
+// returns, and it always returns 0. Instead of a stream it has an EmulatedConstant, or null: then
+// the keys are read from the image.
 #pragma once
 
 #include <cstring>
@@ -15,13 +15,13 @@
 #include "cuda/grid.hpp"
 #include "emulated/emulation.hpp"
 
-// What a file NAME.cu ends its launches with.
+// Ends a file NAME.cu's launches.
 #define PAES_LAUNCHES(name, ...) const Emulation emulation_of_##name(#name, {__VA_ARGS__})
 
 namespace paes::cuda {
 namespace {  // NOLINT
 
-// Copies the keys to where constant memory is emulated; from then on they are read there.
+// Copies the keys to the emulated constant memory, where they are read from now on.
 template <class Keys>
 [[nodiscard]] int copy_to_slot(const InSlot<Keys>* /*symbol*/, const Keys*& keys,
                                const Launch& launch) {
@@ -52,7 +52,7 @@ void fill_all(std::uint8_t* memory, const typename Core::Keys& keys, Thread thre
   }
 }
 
-// How much of a thread block's memory, at its beginning, is the same for all keys.
+// How many bytes at the beginning of a thread block's memory are the same for all keys.
 template <class Core>
 constexpr unsigned constant_bytes() {
   if constexpr (requires { Core::constant_bytes; }) {
@@ -63,8 +63,8 @@ constexpr unsigned constant_bytes() {
   }
 }
 
-// The memory that a thread block's threads share. What is the same for all keys is filled once in a
-// process, or tests would do little else.
+// The shared memory of a thread block's threads. What is the same for all keys is filled in once
+// per process, because tests would otherwise do little else.
 template <class Core>
 class EmulatedMemory {
  public:
@@ -135,8 +135,7 @@ int run_tweaks_on_grid(const Launch& launch, const TweakJob& job, const typename
   });
 }
 
-// A warp's first thread stands for its lanes, which the device runs together and sums up by
-// shuffles.
+// A warp's first thread stands for its lanes, which a device runs together and sums up by shuffles.
 template <class Core, TextFlow Flow>
 int run_gcm_on_grid(const Launch& launch, const GcmJob& job, const typename Core::Keys& keys) {
   return emulate_threads<Core>(launch, job, keys, [&](auto* memory, const Thread& first) {

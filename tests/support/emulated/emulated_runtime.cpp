@@ -13,7 +13,7 @@ namespace paes::cuda {
 namespace {
 
 constexpr std::align_val_t alignment{256};
-// What fresh memory holds, so that nobody finds it wiped by chance.
+// The content of fresh memory, so that nobody finds it wiped by chance.
 constexpr int fresh = 0xdd;
 
 std::uint8_t* new_memory(std::size_t bytes) {
@@ -87,7 +87,7 @@ std::vector<std::uint64_t> EmulatedRuntime::launches() const {
   return launches_;
 }
 
-// A call that can fail.
+// Begins a call that can fail.
 void EmulatedRuntime::begin(const char* what) {
   const std::uint64_t call = ++calls_;
   if (call == fails_at_ || (call > fails_at_ && fault_ == Fault::context_lost)) {
@@ -125,7 +125,7 @@ void EmulatedRuntime::release(Regions& regions, void* memory, const char* what) 
     return;
   }
   const auto [address, region] = *found;
-  // Nobody reaches the memory of a context that is lost.
+  // Nobody can reach the memory of a lost context.
   const bool is_lost = region.device != host && has_failed_.load() && fault_ == Fault::context_lost;
   if (!is_lost && !is_wiped(address, region.bytes)) {
     complaints_.push_back(std::string(what) + ": not wiped");
@@ -215,7 +215,7 @@ bool EmulatedRuntime::check_copy(const char* what, Stream stream, const void* de
   return complaints_.size() == before;
 }
 
-// Checked when it is entered and when it is done: the memory must still be there.
+// Checked when it is entered and when it is done, because the memory must still be there.
 void EmulatedRuntime::copy(const char* what, Stream stream, void* to, const void* from,
                            const void* device_memory, const void* host_memory, std::size_t bytes) {
   begin("cudaMemcpyAsync");
@@ -261,7 +261,7 @@ Launch EmulatedRuntime::begin_launch(Stream stream, const DeviceKernel& kernel, 
     constant.image = launch.image;
     launch.stream = &constant.memory;
   }
-  // The copy of the key comes first, so that it is there even if the kernel then does not start.
+  // The key is copied first, so that it is there even if the kernel then does not start.
   if (Emulation::of(kernel).wipe != nullptr) {
     enter(stream, [=] { static_cast<EmulatedConstant*>(launch.stream)->assign(1, fresh); });
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices in the host's memory, for tests. Launches go to the kernels' emulation. Work is done only
-// when a caller waits for it, so that a caller that does not wait gets nothing. Copies are checked
-// against what was allocated and pinned. Freed memory must be wiped. Each kernel has constant
-// memory for each slot of a device, which must be wiped before the key goes that it was filled
-// from. Any call can be made to fail.
+// when a caller waits for it, so a caller that does not wait gets nothing. Copies must stay within
+// what was allocated and pinned, and memory must be wiped before it is freed. For each slot of a
+// device, each kernel has constant memory, which must be wiped before the key in it goes. Any call
+// can be made to fail.
 #pragma once
 
 #include <array>
@@ -23,36 +23,36 @@ namespace paes::cuda {
 
 struct EmulatedOptions {
   unsigned devices = 1;
-  std::size_t memory_bytes = std::size_t{1} << 30;  // of each device
+  std::size_t memory_bytes = std::size_t{1} << 30;  // per device
   DeviceShape shape = {2, std::size_t{227} << 10, 32};
-  bool pins = true;  // else the system refuses to pin memory
+  bool pins = true;  // false: the system refuses to pin memory
 };
 
 class EmulatedRuntime final : public Runtime {
  public:
   enum class Fault {
-    once,           // one call fails
-    context_lost,   // it and all after it
-    out_of_memory,  // one call, as if memory were short
-    passing,        // one call, with another error that passes
+    once,           // a single call fails
+    context_lost,   // this call and all later ones fail
+    out_of_memory,  // a single call fails as if memory were short
+    passing,        // a single call fails with another error that passes
   };
 
   explicit EmulatedRuntime(const EmulatedOptions& options = {});
   ~EmulatedRuntime() override;
 
-  // Lets the call with this number fail. Calls that can fail are counted from 1.
+  // Makes the call with this number fail. Calls that can fail are counted from 1.
   void fail_at(std::uint64_t call, Fault fault);
   [[nodiscard]] std::uint64_t calls() const noexcept { return calls_.load(); }
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_.load(); }
-  // What an owner did wrong, one line each: memory freed before it was wiped or not at all, copies
-  // outside of what was allocated, work that nobody waited for, a slot that two streams share, and
-  // constant memory that has a key's copy when the key goes or its slot is given back.
+  // What an owner did wrong, one line each: memory freed before it was wiped, or not freed; copies
+  // outside of what was allocated; work that nobody waited for; a slot that two streams share; and
+  // constant memory that still has a key's copy when the key goes or its slot is given back.
   [[nodiscard]] std::vector<std::string> complaints() const;
-  // Calls for memory on a device that succeeded.
+  // How many calls for memory on a device have succeeded.
   [[nodiscard]] std::uint64_t allocations() const;
-  // Whether memory on any device has these bytes somewhere, at a multiple of 16.
+  // Whether memory on any device contains these bytes at a multiple of 16.
   [[nodiscard]] bool has_on_device(Bytes bytes) const;
-  // Launches on each device.
+  // The number of launches on each device.
   [[nodiscard]] std::vector<std::uint64_t> launches() const;
 
   [[nodiscard]] std::span<const DeviceProperties> devices() const noexcept override {
@@ -95,7 +95,7 @@ class EmulatedRuntime final : public Runtime {
             const void* host_memory, std::size_t bytes);
   void enter(Stream stream, std::function<void()> work);
   void release(Regions& regions, void* memory, const char* what) noexcept;
-  // A kernel's constant memory for a slot, and from where a launch last filled it.
+  // A kernel's constant memory for a slot, and the place from which a launch last filled it.
   struct Constant {
     EmulatedConstant memory;
     const void* image = nullptr;
@@ -107,7 +107,7 @@ class EmulatedRuntime final : public Runtime {
     std::map<const DeviceKernel*, Constant> constants;
   };
 
-  // The launch as the kernel's emulation wants it.
+  // The launch in the form that the kernel's emulation takes.
   [[nodiscard]] Launch begin_launch(Stream stream, const DeviceKernel& kernel, Launch launch);
   [[nodiscard]] Constant& constant_of(Stream stream, const DeviceKernel& kernel, unsigned slot);
   // True if a slot's constant memory still has what was copied from there.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launches of device kernels as the host emulates them, found by the kernel. Each kernel that
-// the build compiles with emulated/emulated_grid.hpp enters its own.
+// The host's emulations of device kernels' launches, found by the kernel. Each kernel that the
+// build compiles with emulated/emulated_grid.hpp registers its own.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace paes::cuda {
 
-// What stands for a slot's constant memory: as many bytes as the kernel's keys have.
+// Imitates a slot's constant memory. It has as many bytes as the kernel's keys.
 using EmulatedConstant = std::vector<std::uint8_t>;
 
 class Emulation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference without libcrypto: the modes block by block as SP 800-38A (section 6), IEEE 1619
-// (section 5) and SP 800-38D (section 7.1) write them, over the table-driven ciphers. Fast enough
-// under an emulator, and shares nothing with the kernels' templates of the modes.
+// (section 5) and SP 800-38D (section 7.1) write them, with the table-driven ciphers. It is fast
+// enough under an emulator, and shares nothing with the kernels' templates of the modes.
 #pragma once
 
 #include <bit>
@@ -52,7 +52,7 @@ class BlockCipher {
   des_tables::Keys des_ = {};
 };
 
-// What there is of a block, zeros behind it.
+// The bytes of a block that exist, followed by zeros.
 [[maybe_unused]] inline Block block_of(Bytes bytes) {
   Block block = {};
   std::copy(bytes.begin(), bytes.end(), block.bytes);
@@ -71,14 +71,14 @@ class BlockCipher {
   to.insert(to.end(), block.bytes, block.bytes + bytes);
 }
 
-// The counter in bytes first to last - 1, with its carry.
+// Counts in bytes first to last - 1, with carry.
 [[maybe_unused]] inline void add_one(Block& block, std::size_t first, std::size_t last) {
   for (std::size_t i = last; i > first && ++block.bytes[i - 1] == 0; --i) {
   }
 }
 
-// One block of a message, the last one cut short where the mode permits. `iv` becomes what the next
-// block needs.
+// One block of a message; the last one is cut short if the mode allows it. `iv` becomes what the
+// next block needs.
 [[maybe_unused]] inline Block next_block(const BlockCipher& cipher, Mode mode, bool encrypt,
                                          Block& iv, const Block& in) {
   switch (mode) {
@@ -126,8 +126,8 @@ class BlockCipher {
   tweak.bytes[0] = static_cast<std::uint8_t>((tweak.bytes[0] << 1) ^ (carries ? 0x87 : 0));
 }
 
-// One data unit; when its last block is short, that one steals from the block before it, which is
-// done with the later tweak first when decrypting (IEEE 1619, sections 5.3.2 and 5.4.2).
+// One data unit. If its last block is short, it steals from the block before it; decryption does
+// that block with the later tweak first (IEEE 1619, sections 5.3.2 and 5.4.2).
 [[maybe_unused]] inline Buffer xts(bool encrypt, Bytes key, Bytes number, Bytes in) {
   const BlockCipher cipher(true, key.first(key.size() / 2));
   Block tweak = BlockCipher(true, key.last(key.size() / 2)).encrypt(block_of(number));
@@ -172,7 +172,7 @@ class BlockCipher {
   return name.ends_with("-XTS") ? xts(encrypt, key, iv, in) : stream(name, encrypt, key, iv)(in);
 }
 
-// `value` continued over the bytes, padded with zeros to whole blocks.
+// Continues `value` over the bytes, padded with zeros to whole blocks.
 [[maybe_unused]] inline void hash(const HashSubkey& h, HashValue& value, Bytes bytes) {
   Buffer padded(bytes.begin(), bytes.end());
   padded.resize((bytes.size() + 15) / 16 * 16);

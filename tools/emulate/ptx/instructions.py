@@ -27,7 +27,7 @@ def bits_of(kind):
 
 
 def instructions():
-    """The table: an opcode with all that belongs to its name, and its row."""
+    """The table: by opcode with its modifiers, the rows."""
     rows = {}
 
     def add(opcode, result, sources, code):
@@ -41,7 +41,7 @@ def instructions():
         add(f"not.{b}", b, b, "~{0}")
         for name, sign in (("and", "&"), ("or", "|"), ("xor", "^")):
             add(f"{name}.{b}", b, f"{b} {b}", f"{{0}} {sign} {{1}}")
-        # What lies above the result is cut off, so that the sign plays no part.
+        # Bits above the result are cut off, so the sign does not matter.
         for kind in (u, s):
             add(f"add.{kind}", u, f"{u} {u}", "{0} + {1}")
             add(f"sub.{kind}", u, f"{u} {u}", "{0} - {1}")
@@ -77,7 +77,7 @@ def instructions():
     add("mul.hi.u32", "u32", "u32 u32", "static_cast<b32>(wide_product({0}, {1}) >> 32)")
     for source in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"):
         for result in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"):
-            # Whose sign is extended is said by the source; what becomes of it in a wider register, by the result.
+            # The source says whose sign is extended; the result says what becomes of it in a wider register.
             add(f"cvt.{result}.{source}", result, source, f"static_cast<{TYPES[result]}>({{0}})")
     add("shf.l.wrap.b32", "b32", "b32 b32 u32", "funnel_left({0}, {1}, {2})")
     add("shf.r.wrap.b32", "b32", "b32 b32 u32", "funnel_right({0}, {1}, {2})")
@@ -94,7 +94,7 @@ def instructions():
     return rows
 
 
-# The spaces that addresses of instructions can name, and those that instructions can write to.
+# The address spaces that instructions can name, and those that instructions can write to.
 READ_SPACES = {"ld.global": "global", "ld.global.nc": "global", "ld.shared": "shared", "ld.const": "constant",
                "ld.local": "local"}
 WRITE_SPACES = {"st.global": "global", "st.shared": "shared", "st.local": "local"}

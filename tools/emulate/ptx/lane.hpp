@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What translated device code consists of: a lane, which is one thread of a grid, what it can
-// reach, and the instructions that C++ has no operator for. translate.py writes code that includes
-// this header alone; machine.hpp runs it.
+// The vocabulary of translated device code: a lane, which is one thread of a grid; what it can
+// reach; and the instructions for which C++ has no operator. translate.py writes code that includes
+// only this header, and machine.hpp runs that code.
 //
 // A kernel is a function of a lane. It returns when the thread has ended, or where it must wait for
-// other threads, and then goes on from there when it is called again. Every access to memory is
-// checked: its alignment, its bounds, and in shared memory whether another thread of the block
-// accesses the same bytes with nothing that orders the two. What is wrong throws a Fault, except
-// for a race, which is only noted, because the kernel can go on.
+// other threads; when called again, it continues from there. Every access to memory is checked: its
+// alignment, its bounds, and in shared memory whether another thread of the block accesses the same
+// bytes with nothing that orders the two. An error throws a Fault, except for a race, which is only
+// noted, because the kernel can go on.
 //
-// Addresses are those of a device that exists only here. No address of the host is one of them, so
+// Addresses are those of a device that exists only here. None of them is an address of the host, so
 // code that confuses the two fails at once.
 #pragma once
 
@@ -37,27 +37,27 @@ inline constexpr unsigned warp_lanes = 32;
 enum class Space : std::uint8_t { none, global, constant };
 enum class Access { read, write };
 
-// Device code did something that ends a context on a device.
+// Device code did something that would end a context on a device.
 struct Fault {
   enum class Kind { address, misaligned, launch } kind;
   std::string what;
 };
 
-// A range of device addresses that was allocated: it begins at a multiple of 2^32 of its own.
+// An allocated range of device addresses. It begins at its own multiple of 2^32.
 struct Window {
   std::uint8_t* host = nullptr;
   b32 bytes = 0;
   Space space = Space::none;
 };
 
-// A device's memory as its code sees it. A device's windows lie one behind the other.
+// A device's memory as seen by its code. Its windows follow each other.
 struct Windows {
   static constexpr unsigned bits = 32;
   b64 first = 0;  // the number of the first
   Window* all = nullptr;
   b64 count = 0;
 
-  // Null unless all of the access lies in one window of that space.
+  // Null unless the whole access lies in one window of that space.
   [[nodiscard]] std::uint8_t* find(b64 address, b32 bytes, Space space) const {
     const b64 number = (address >> bits) - first;
     if (number >= count) {
@@ -71,8 +71,8 @@ struct Windows {
   }
 };
 
-// Who last wrote and read a part of shared memory, and when. Times are numbers that every
-// synchronisation makes larger.
+// Who last wrote and read a part of shared memory, and when. Times are numbers that grow with every
+// synchronisation.
 struct Cell {
   b32 written = 0;
   b32 read = 0;
@@ -86,12 +86,12 @@ struct Cell {
 struct SharedMemory {
   std::uint8_t* bytes = nullptr;
   b32 size = 0;
-  b32 base = 0;  // the address of the first byte: what lies before it is the system's
+  b32 base = 0;  // address of the first byte: what lies before it is the system's
   Cell* cells = nullptr;
   b32 now = 1;
   b32 began = 1;    // when this thread block did
   b32 barrier = 1;  // when all of its threads last met
-  // When two lanes of a warp last met: by warp, then by lane and lane.
+  // When two lanes of a warp last met, by warp, lane and lane.
   b32 (*met)[warp_lanes][warp_lanes] = nullptr;
 };
 
@@ -105,17 +105,17 @@ struct Lane {
   b32 thread = 0, threads = 0, block = 0, blocks = 0;
 
   const std::uint8_t* parameters = nullptr;
-  const b64* variables = nullptr;  // the addresses of the module's
+  const b64* variables = nullptr;  // addresses of the module's variables
   const Windows* windows = nullptr;
   SharedMemory* shared_memory = nullptr;
   std::uint8_t* local_memory = nullptr;
   b32 local_bytes = 0;
 
-  // Where the kernel goes on, and the registers that it needs there.
+  // Where the kernel continues, and the registers that it needs there.
   unsigned entry = 0;
   b64* kept = nullptr;
 
-  // Why it stopped, at which line, and what it gives to the lanes that its mask names.
+  // Why it stopped, at which line, and what it passes to the lanes in its mask.
   Stop stop = Stop::ready;
   int line = 0;
   b32 mask = 0, given = 0, from = 0, clamp = 0, exchanged = 0;
@@ -131,20 +131,20 @@ struct Lane {
     mask = of;
     return stop = Stop::warp;
   }
-  // Takes what the lane gives whose number differs from this lane's in the bits of `by`.
+  // Takes what the lane passes whose number differs from this lane's in the bits of `by`.
   [[nodiscard]] Stop exchange(int at, b32 value, b32 by, b32 segment, b32 of) {
     line = at;
     is_from_relative = true;
     return give(value, by, segment, of);
   }
-  // Takes what the lane of this number gives.
+  // Takes what the lane of this number passes.
   [[nodiscard]] Stop take_from(int at, b32 value, b32 number, b32 segment, b32 of) {
     line = at;
     is_from_relative = false;
     return give(value, number, segment, of);
   }
 
-  // Where the host has an address, for an access of so many bytes.
+  // The host's address for an access of this many bytes.
   template <b32 Bytes, Access How>
   [[nodiscard]] std::uint8_t* global(b64 address, int at) const {
     return in_window(address, Bytes, Space::global, How, at);
@@ -165,7 +165,7 @@ struct Lane {
     }
     return local_memory + offset;
   }
-  // `Unit` is the smallest access that the kernel has to shared memory.
+  // `Unit` is the kernel's smallest access to shared memory.
   template <b32 Bytes, Access How, b32 Unit>
   [[nodiscard]] std::uint8_t* shared(b64 address, int at) {
     const b64 offset = address - shared_memory->base;
@@ -233,7 +233,7 @@ struct Lane {
   }
   [[nodiscard]] bool has_met(b32 other, b32 time) const;
   void add_reader(Cell& cell) const;
-  // These decide whether something orders this access after the one that is noted.
+  // These decide whether something orders this access after the recorded one.
   void meets_writer(const Cell& cell, Access how, int at) const;
   void meets_reader(const Cell& cell, int at) const;
   void reads_nothing(int at) const;
@@ -248,7 +248,7 @@ struct Lane {
 
 inline constexpr b64 local_base = Lane::local_base;
 
-// Registers and memory have the same order of bytes on the device as here.
+// Registers and memory have the same byte order on the device as here.
 template <class T>
 [[nodiscard]] T load(const std::uint8_t* at) {
   T value;
@@ -282,7 +282,7 @@ template <class T>
 [[nodiscard]] inline b64 wide_product(b32 a, b32 b) { return b64{a} * b64{b}; }
 [[nodiscard]] inline s32 wide_product(s16 a, s16 b) { return s32{a} * s32{b}; }
 [[nodiscard]] inline s64 wide_product(s32 a, s32 b) { return s64{a} * s64{b}; }
-// Division by zero is no fault on a device: its results are these.
+// On a device, division by zero is no fault and has these results.
 template <class T>
 [[nodiscard]] T quotient(T a, T b) {
   return b == 0 ? std::numeric_limits<T>::max() : static_cast<T>(a / b);
@@ -299,8 +299,8 @@ template <class T>
 [[nodiscard]] inline b32 funnel_right(b32 low, b32 high, b32 distance) {
   return static_cast<b32>(join_halves(low, high) >> distance % 32);
 }
-// Each byte of the result is one of the eight of `low` and `high`, as a digit of the selector says,
-// or, with the digit's highest bit, eight times that byte's highest bit.
+// A digit of the selector chooses each byte of the result: one of the eight of `low` and `high`,
+// or, if the digit's highest bit is set, eight copies of that byte's highest bit.
 [[nodiscard]] inline b32 permute_bytes(b32 low, b32 high, b32 selector) {
   const b64 bytes = join_halves(low, high);
   b32 result = 0;
@@ -314,7 +314,7 @@ template <class T>
   }
   return result;
 }
-// The products of bytes without a sign, all added to `sum`.
+// Adds the products of unsigned bytes to `sum`.
 [[nodiscard]] constexpr b32 dot_bytes(b32 a, b32 b, b32 sum) {
   for (unsigned at = 0; at < 32; at += 8) {
     sum += (a >> at & 0xff) * (b >> at & 0xff);
@@ -332,7 +332,7 @@ template <unsigned Table>
   }
   return result;
 }
-// `value` with its lowest `count` bits at `position` of `into`.
+// Puts the lowest `count` bits of `value` at `position` of `into`.
 template <class T>
 [[nodiscard]] T insert_bits(T value, T into, b32 position, b32 count) {
   constexpr b32 width = 8 * sizeof(T);
@@ -354,7 +354,7 @@ template <class T>
   return count >= width ? moved : moved & ((T{1} << count) - 1);
 }
 
-// What a file of device code consists of.
+// The contents of a file of device code.
 
 struct Parameter {
   b32 offset, bytes;
@@ -386,7 +386,7 @@ struct VariableCode {
   Space space;
   b32 bytes;
   b32 alignment;
-  const std::uint8_t* first;  // what it begins with; null: zeros
+  const std::uint8_t* first;  // its initial content; null: zeros
 };
 
 void enter(const KernelCode& code);

@@ -52,7 +52,7 @@ const char* word_of(Access how) { return how == Access::read ? "read" : "write";
   throw Fault{kind, place_of(lane, line) + ": " + what + ", " + who_is(lane)};
 }
 
-// Each place complains once, whatever threads meet there.
+// Each place complains only once, whichever threads meet there.
 void note_race(const Lane& lane, int line, const char* what, b32 other) {
   complain(place_of(lane, line) + ": race in shared memory: " + what + " by thread " +
            (other == Cell::many        ? "of another warp"
@@ -69,7 +69,7 @@ const std::vector<KernelCode>& kernels() { return entered_kernels(); }
 const std::vector<VariableCode>& variables() { return entered_variables(); }
 
 std::string plain_name(const std::string& mangled) {
-  // nvcc puts a hash of how it was called into the names of what a file has for itself.
+  // nvcc puts a hash of its arguments into the names that a file keeps to itself.
   static const std::regex inner("[0-9]+_INTERNAL_[0-9a-f]{8}_[0-9]+_[A-Za-z0-9_]+?_cu_[0-9a-f]{8}");
   static const std::regex unnamed(
       "[0-9]+_GLOBAL__N__[0-9a-f]{8}_[0-9]+_([A-Za-z0-9_]+?)_cu_[0-9a-f]{8}");
@@ -89,7 +89,7 @@ const Shape& shape_of(int architecture) {
   return *found;
 }
 
-// What a lane finds wrong.
+// The errors that a lane finds.
 
 void Lane::fail(int at, const char* what) const { fail_at(*this, at, Fault::Kind::launch, what); }
 
@@ -104,12 +104,12 @@ void Lane::out_of_bounds(const char* space, b64 address, b32 bytes, Access how, 
               " bytes at " + hexadecimal(address));
 }
 
-// Whether a lane that accessed a cell at a time and this one have met since.
+// Whether this lane has met the lane that accessed a cell at that time since then.
 bool Lane::has_met(b32 other, b32 time) const {
   const b32 warp = thread / warp_lanes;
   const auto& met = shared_memory->met[warp][thread % warp_lanes];
   if (other >= Cell::of_a_warp) {
-    // If there are several lanes, only the warp is known, and this lane's last meeting decides.
+    // If there were several lanes, only the warp is known, and this lane's last meeting decides.
     return other != Cell::many && other - Cell::of_a_warp == warp &&
            met[thread % warp_lanes] > time;
   }
@@ -118,8 +118,7 @@ bool Lane::has_met(b32 other, b32 time) const {
 
 void Lane::add_reader(Cell& cell) const {
   if (has_met(cell.reader, cell.read)) {
-    cell.reader =
-        static_cast<b16>(thread);  // and what orders others after this orders them after all
+    cell.reader = static_cast<b16>(thread);  // what orders others after this orders them after all
     return;
   }
   const auto warp = static_cast<b16>(thread / warp_lanes);
@@ -289,7 +288,7 @@ void Machine::run_block(Random& random) {
 
 void Machine::run_warp(b32 warp, Random& random) {
   const std::size_t first = std::size_t{warp} * warp_lanes;
-  // One of 512 orders, which is cheap to have: an odd step visits all.
+  // One of 512 orders, which is cheap: an odd step visits all lanes.
   const std::size_t start = random.below(warp_lanes);
   const std::size_t step = 2 * random.below(warp_lanes / 2) + 1;
   for (std::size_t i = 0; i < warp_lanes; ++i) {
@@ -366,7 +365,7 @@ bool Machine::resolve(b32 number) {
   return any;
 }
 
-// No lane can go on but all of them together.
+// No lane can go on unless all go on together.
 void Machine::pass_barrier() {
   const auto waits = std::find_if(lanes_.begin(), lanes_.end(),
                                   [](const Lane& lane) { return lane.stop != Stop::finished; });

@@ -14,7 +14,7 @@
 
 namespace paes::ptx {
 
-// Numbers that a seed decides (splitmix64, by Sebastiano Vigna, in the public domain).
+// Numbers that a seed determines (splitmix64, by Sebastiano Vigna, in the public domain).
 class Random {
  public:
   explicit Random(std::uint64_t seed = 0) : state_(seed) {}
@@ -41,38 +41,37 @@ class Random {
 // The code that the program was linked with.
 [[nodiscard]] const std::vector<KernelCode>& kernels();
 [[nodiscard]] const std::vector<VariableCode>& variables();
-// A mangled name without what differs from one run of the compiler to the next.
+// A mangled name without the parts that differ from one run of the compiler to the next.
 [[nodiscard]] std::string plain_name(const std::string& mangled);
 
-// Notes something that was done wrong, once.
+// Reports something that was done wrong, once.
 void complain(const std::string& what);
 
-// What memory has in it that was just allocated: anything but zeros.
+// The content of freshly allocated memory: anything but zeros.
 inline constexpr std::uint8_t fresh_byte = 0xdd;
 
-// What a device of an architecture has room for, in bytes and threads (CUDA C++ Programming Guide,
+// The limits of a device of some architecture, in bytes and threads (CUDA C++ Programming Guide,
 // "Technical Specifications per Compute Capability").
 struct Shape {
   int architecture;
   b32 shared_of_block;
   b32 shared_of_multiprocessor;
-  b32 shared_reserved;  // of each thread block, for the system
+  b32 shared_reserved;  // per thread block, for the system
   b32 threads_of_multiprocessor;
 };
-// That of the nearest architecture which is not newer.
+// The shape of the nearest architecture that is not newer.
 [[nodiscard]] const Shape& shape_of(int architecture);
 
-// The memory of one device. An address is the device's number plus 1 in the bits from 44 on, the
-// number of a window in those from 32 on, and an offset. A window that was freed is used again as
-// late as possible.
+// The memory of one device. An address is the device's number plus 1 from bit 44 on, the number of
+// a window from bit 32 on, and an offset. A freed window is reused as late as possible.
 class DeviceMemory {
  public:
   DeviceMemory(unsigned ordinal, std::size_t bytes);
   DeviceMemory(DeviceMemory&&) = default;
 
-  // 0 where there is no room.
+  // 0 if there is no room.
   [[nodiscard]] b64 allocate(std::size_t bytes);
-  // Null where the address is not the beginning of what was allocated.
+  // Null unless the address is the beginning of an allocation.
   [[nodiscard]] const Window* allocated(b64 address) const;
   void free(b64 address);
 

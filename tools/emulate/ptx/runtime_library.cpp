@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of NVIDIA's run-time library that the project calls, over devices that exist only
+// The functions of NVIDIA's run-time library that the project calls, for devices that exist only
 // here, and those that nvcc's objects call when the program starts and when they launch.
 #include <cuda_runtime_api.h>
 
@@ -29,7 +29,7 @@ struct Range {
   }
 };
 
-// What was entered into a stream, and the memory of the host that it reads or writes.
+// Work entered into a stream, and the host memory that it reads or writes.
 struct Work {
   std::function<void()> run;
   Range host = {};
@@ -55,13 +55,13 @@ struct Device {
 
   DeviceMemory memory;
   cudaError_t lost = cudaSuccess;  // why the context is lost
-  bool loses_next = false;         // the work that is entered now fails when it is done
+  bool loses_next = false;         // the work entered now fails when it is done
   std::map<b64, ConstantCopy> constant_copies = {};
-  std::map<const KernelCode*, std::size_t> granted = {};  // of shared memory, by the attribute
+  std::map<const KernelCode*, std::size_t> granted = {};  // shared memory, granted by the attribute
   std::uint64_t launches = 0;
 };
 
-// Memory of the host that is pinned: where it begins, and its bytes.
+// Pinned memory of the host: where it begins, and its length.
 using Pinned = std::map<b64, std::size_t>;
 
 struct Library {
@@ -128,8 +128,8 @@ std::string seed_text() {
   return "PAES_PTX_SEED=" + std::to_string(library().options.seed) + " repeats it";
 }
 
-// Prints how many instructions this process has executed, and with PAES_PTX_UNEXECUTED which not.
-// False if they are less than PAES_PTX_LEAST_PERCENT.
+// Prints how many instructions this process has executed and, with PAES_PTX_UNEXECUTED, which ones
+// it has not. False if fewer than PAES_PTX_LEAST_PERCENT were executed.
 bool report_coverage() {
   std::size_t all = 0;
   std::size_t executed = 0;
@@ -176,12 +176,12 @@ void report_at_exit() {
 bool is_wiped(const std::uint8_t* memory, std::size_t bytes) {
   return std::all_of(memory, memory + bytes, [](std::uint8_t byte) { return byte == 0; });
 }
-// What nobody has written to needs no wiping.
+// Memory that nobody has written to needs no wiping.
 bool is_untouched(const std::uint8_t* memory, std::size_t bytes) {
   return std::all_of(memory, memory + bytes, [](std::uint8_t byte) { return byte == fresh_byte; });
 }
 
-// Whether one range has all of this memory.
+// Whether one range contains all of this memory.
 bool has(const Pinned& ranges, const void* memory, std::size_t bytes) {
   auto found = ranges.upper_bound(address_of(memory));
   if (found == ranges.begin()) {
@@ -200,13 +200,13 @@ void lose(Device& device, cudaError_t why) {
 void run_first(Stream& stream) {
   const Work work = std::move(stream.work.front());
   stream.work.pop_front();
-  // A device that has lost its context does no more.
+  // A device that has lost its context does nothing more.
   if (library().devices[stream.device].lost == cudaSuccess) {
     work.run();
   }
 }
 
-// The streams of a device that have work, or those of all devices.
+// The streams with work, of a device or of all devices.
 std::vector<Stream*> busy_streams(std::optional<unsigned> device = {}) {
   std::vector<Stream*> busy;
   for (Stream* const stream : library().streams) {
@@ -226,7 +226,7 @@ void work_until(unsigned device, const Condition& is_enough) {
   }
 }
 
-// Now and then a device does something before anybody waits for it.
+// Sometimes a device does something before anybody waits for it.
 void work_early() {
   Random& random = library().random;
   while (random.below(4) == 0) {
@@ -247,7 +247,7 @@ cudaError_t answer(cudaError_t error) {
 
 Device& current_device() { return library().devices[static_cast<std::size_t>(current)]; }
 
-// Every call that can fail goes through here. `body` is what it does where it does not.
+// Every call that can fail goes through here. `body` is what it does when it does not fail.
 template <class Body>
 cudaError_t call(const Body& body) {
   const Lock lock(mutex());
@@ -273,12 +273,12 @@ cudaError_t call(const Body& body) {
     return answer(device.lost);
   }
   const cudaError_t error = body();
-  // What entered no work has nothing that could fail later.
+  // A call that entered no work has nothing that could fail later.
   device.loses_next = false;
   return answer(error);
 }
 
-// A call that gives something back does so even if it answers with an error.
+// A call that gives something back does so even if it returns an error.
 template <class Body>
 cudaError_t give_back(const Body& body) {
   const Lock lock(mutex());
@@ -337,7 +337,7 @@ const KernelCode* code_of(const void* function) {
   return nullptr;
 }
 
-// As code_of, which takes long, but each function once.
+// Does what code_of does, which takes long, only once for each function.
 const KernelCode* found_code(const void* function) {
   static auto& found = *new std::map<const void*, const KernelCode*>;
   const auto [place, is_new] = found.try_emplace(function, nullptr);
@@ -347,7 +347,7 @@ const KernelCode* found_code(const void* function) {
   return place->second;
 }
 
-// The number of a variable, or nothing.
+// The number of a variable, if it is one.
 std::optional<std::size_t> found_variable(const void* variable) {
   static auto& found = *new std::map<const void*, std::optional<std::size_t>>;
   const auto [place, is_new] = found.try_emplace(variable, std::nullopt);
@@ -365,7 +365,7 @@ std::optional<std::size_t> found_variable(const void* variable) {
   return place->second;
 }
 
-// What a launch bound guarantees is all that is known of a kernel's registers here.
+// The launch bound's guarantee is all that is known about a kernel's registers here.
 std::size_t registers_of(const KernelCode& code) {
   return std::min<std::size_t>(255, std::size_t{65536} / code.most_threads / 8 * 8);
 }
@@ -411,7 +411,7 @@ cudaError_t start(const KernelCode& code, dim3 blocks, dim3 threads, void** argu
   });
 }
 
-// Where the host has memory of the current device that a copy names, or null and a complaint.
+// The host's address of current device memory that a copy names, or null and a complaint.
 std::uint8_t* on_device(const char* what, const void* memory, std::size_t bytes) {
   std::uint8_t* const found =
       current_device().memory.find(address_of(memory), bytes, Space::global);
@@ -439,7 +439,7 @@ std::string left_constants(const Device& device, b64 from, std::size_t bytes) {
   return "";
 }
 
-// What is allocated on the device, if the address is its beginning.
+// Frees what is allocated on the device, if the address is its beginning.
 cudaError_t free_on_device(Device& device, unsigned ordinal, b64 address) {
   work_until(ordinal, [&] { return busy_streams(ordinal).empty(); });
   const Window* const window = device.memory.allocated(address);
@@ -463,7 +463,7 @@ cudaError_t free_on_device(Device& device, unsigned ordinal, b64 address) {
 
 void complain(const std::string& what) {
   const Lock lock(mutex());
-  // One place has one line, whatever threads found it.
+  // One line for each place, whichever threads found it.
   const std::string key = what.substr(0, what.find(" by thread"));
   for (const std::string& other : noted()) {
     if (other.substr(0, other.find(" by thread")) == key) {
@@ -667,7 +667,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks,
     const auto of_block = static_cast<std::size_t>(threads);
     const std::size_t shared =
         (code->dynamic_offset + bytes + shape.shared_reserved + 127) / 128 * 128;
-    constexpr std::size_t most_blocks = 16;  // on the device that allows least
+    constexpr std::size_t most_blocks = 16;  // on the most restrictive device
     *blocks = static_cast<int>(
         std::min({most_blocks, shape.threads_of_multiprocessor / of_block,
                   65536 / (registers_of(*code) * ((of_block + 31) / 32 * 32)),

@@ -27,21 +27,21 @@ SPECIAL = {f"%{name}.{axis}": f"lane.{field}" if axis == "x" else ("0u" if name 
            for name, field in (("tid", "thread"), ("ntid", "threads"), ("ctaid", "block"), ("nctaid", "blocks"))
            for axis in "xyz"}
 NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+)$")
-# What lanes of a warp give each other, and the call of a lane that does it.
+# What the lanes of a warp exchange, and the lane's function that does it.
 SHUFFLES = {"shfl.sync.bfly.b32": "exchange", "shfl.sync.idx.b32": "take_from"}
 LABEL = re.compile(r"(\$?[\w$]+):$")
 VARIABLE = re.compile(r"\.(global|const|shared|local)\s+\.align\s+(\d+)\s+\.b8\s+([\w$]+)\[(\d+)\](?:\s*=\s*\{([\d, ]*)\})?;$")
 
 
 class Unknown(Exception):
-    """Something that the translator does not know: the line's number, and the line."""
+    """Something unknown to the translator: the line's number, and the line."""
 
     def __init__(self, number, what):
         super().__init__(f"{number}: {what}")
 
 
 class Statement:
-    """One instruction as C++, and what the liveness of registers depends on."""
+    """One instruction as C++, and what its registers' liveness depends on."""
 
     def __init__(self, number):
         self.number = number
@@ -51,7 +51,7 @@ class Statement:
         self.target = None     # the label that it may jump to
         self.falls = True      # whether the next statement may follow
         self.guarded = False   # whether a predicate may skip it
-        self.stop = None       # the call that stops the lane; `code` is what follows when it goes on
+        self.stop = None  # the call that stops the lane; `code` is what follows when it continues
 
 
 def split_operands(text):
@@ -83,7 +83,7 @@ class Kernel:
     # Operands.
 
     def register(self, name):
-        """The C++ name of a register, which is also what liveness knows it by."""
+        """The C++ name of a register. Liveness uses it, too."""
         self.used.add(name[1:])
         return name[1:]
 
@@ -97,7 +97,7 @@ class Kernel:
         return re.match(r"%(p|rs|r|rd)\d+$|%SPL?$", text) is not None
 
     def address_of(self, name):
-        """The address of a variable, or nothing."""
+        """The address of a variable, or None."""
         if name in self.module.variables:
             return f"lane.variables[{list(self.module.variables).index(name)}]"
         if name in self.shared:
@@ -112,7 +112,7 @@ class Kernel:
         return (self.shared_bytes + 15) // 16 * 16
 
     def source(self, text, kind, statement):
-        """An operand that an instruction reads as a value of the type `kind`."""
+        """An operand that an instruction reads as a value of type `kind`."""
         wanted = TYPES.get(kind)
         if kind == "table":
             return text
@@ -146,7 +146,7 @@ class Kernel:
         into, type_of_value = self.type_of_register(name), TYPES[kind]
         if into == "bool":
             return f"{name} = {value};"
-        # The arithmetic of C++ widens what is narrower than int.
+        # C++ arithmetic widens what is narrower than int.
         if bits_of(kind) < 32 or type_of_value != into:
             value = f"static_cast<{type_of_value}>({value})"
         if type_of_value != into:
@@ -154,7 +154,7 @@ class Kernel:
         return f"{name} = {value};"
 
     def address(self, text, statement):
-        """The register or symbol and the distance of "[a+4]"."""
+        """The register or symbol and the offset in "[a+4]"."""
         match = re.match(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\d+))?\s*\]$", text)
         if not match:
             raise Unknown(statement.number, f"address {text}")
@@ -235,7 +235,7 @@ class Kernel:
             raise Unknown(statement.number, f"instruction {text}")
 
     def translate_vector_move(self, opcode, operands, statement, text):
-        """Two halves from or to a word."""
+        """Moves two halves from or to a word."""
         halves = [o for o in operands if o.startswith("{")][0].strip("{} ").split(",")
         halves = [half.strip() for half in halves]
         half = f"b{bits_of(opcode[4:]) // 2}"
@@ -255,7 +255,7 @@ class Kernel:
         sources = [self.source(operand, "b32", statement) for operand in operands[1:]]
         statement.stop = f"lane.{call}({statement.number}, {', '.join(sources)})"
         statement.code = self.assign(result, "lane.exchanged", "b32", statement)
-        if found:  # whether the other lane is one of the warp's; if not, the exchange has failed
+        if found:  # whether the other lane is in the warp; if not, the exchange has failed
             statement.code += " " + self.assign(found, "true", "pred", statement)
 
     @staticmethod
@@ -311,7 +311,7 @@ class Kernel:
     # The function.
 
     def live_after_stops(self):
-        """The registers that a lane needs when it goes on, for each stop by its number among statements."""
+        """For each stop, by its number among statements: the registers that a lane needs when it goes on."""
         count = len(self.statements)
         live = [set() for _ in range(count + 1)]  # before each statement
         changed = True
@@ -335,7 +335,7 @@ class Kernel:
         return after
 
     def starts_of_blocks(self):
-        """The numbers of the statements before which control may come from elsewhere."""
+        """The numbers of the statements to which control may come from elsewhere."""
         starts = {0} | set(self.labels.values())
         starts |= {i + 1 for i, s in enumerate(self.statements) if not s.falls or s.target or s.stop}
         return sorted(start for start in starts if start < len(self.statements))
@@ -404,11 +404,11 @@ class Module:
         at = 0
         while at < len(lines):
             at = self.read(lines, at)
-        # Kernels may name variables that come after them, so they are translated last.
+        # Kernels may name variables that come later, so they are translated last.
         self.kernels = [Kernel(self, *parts) for parts in self.kernels]
 
     def read(self, lines, at):
-        """Reads what begins at `at`, and says where the next begins."""
+        """Reads what begins at `at`, and returns where the next thing begins."""
         number, line = lines[at]
         if line.startswith((".version", ".target", ".address_size")):
             return at + 1
@@ -433,7 +433,7 @@ class Module:
 
     @staticmethod
     def parameters_of(number, text):
-        """Each parameter's offset and bytes."""
+        """Each parameter's offset and length."""
         found, offset = {}, 0
         for declaration in filter(None, (part.strip() for part in text.split(","))):
             match = re.match(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)(?:\[(\d+)\])?$", declaration)
@@ -459,7 +459,7 @@ class Module:
         return "\n".join(out) + "\n"
 
     def write(self, folder, name, parts):
-        """Deals the kernels out, the longest first, each to the part that has least."""
+        """Distributes the kernels, longest first, each to the part that has least so far."""
         sizes = [0] * parts
         texts = [[] for _ in range(parts)]
         texts[0].append(self.write_variables())
