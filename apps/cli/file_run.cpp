@@ -104,16 +104,16 @@ void FileRun::run() {
 }
 
 void FileRun::run_regular(const Files& files) {
-  const Choice choice = chooser_.for_input(0);
+  const stream::Work work = chooser_.for_input(0);
   Files large;
   Files small;
   for (Outcome* const file : files) {
-    const bool is_small = choice.device == nullptr && !options_.resume &&
-                          *file->listed_bytes <= pieces_of_a_small_file * choice.piece_bytes;
+    const bool is_small = work.device_use.device == nullptr && !options_.resume &&
+                          *file->listed_bytes <= pieces_of_a_small_file * work.piece_bytes;
     (is_small ? small : large).push_back(file);
   }
   if (!small.empty()) {
-    run_at_the_same_time(small, choice);
+    run_at_the_same_time(small, work);
   }
   for (Outcome* const file : large) {
     if (!cancel().requested()) {
@@ -122,29 +122,26 @@ void FileRun::run_regular(const Files& files) {
   }
 }
 
-void FileRun::run_at_the_same_time(const Files& files, const Choice& choice) {
-  const std::unique_ptr<Executor> executor = make_executor(
-      choice.schedule, static_cast<unsigned>(std::min<std::size_t>(files.size(), choice.threads)));
+void FileRun::run_at_the_same_time(const Files& files, stream::Work work) {
+  const std::unique_ptr<Executor> executor =
+      make_executor(chooser_.schedule(),
+                    static_cast<unsigned>(std::min<std::size_t>(files.size(), chooser_.threads())));
   executor->start();
   const SecretPagesKept kept;
   std::optional<stream::Layout> layout;
   std::optional<stream::BufferPool> buffers;
   if (transfer_.layout != nullptr) {
-    layout = transfer_.layout(0, std::nullopt,
-                              {.executor = serial_executor(),
-                               .kernel = choice.kernel,
-                               .piece_bytes = choice.piece_bytes});
-    buffers.emplace(*layout);
+    layout = transfer_.layout(work);
+    work.buffers = &buffers.emplace(*layout);
   }
+  work.progress = meter_->counter();
   std::atomic<std::size_t> next{0};
   executor->on_each_thread([&](unsigned) {
     for (std::size_t i = next++; i < files.size() && !cancel().requested(); i = next++) {
       Outcome& outcome = *files[i];
       attempt(outcome, [&] {
         std::optional<OpenedFile> file = open(outcome);
-        return !file || work_on(outcome, *file,
-                                {choice, serial_executor(), meter_->counter(),
-                                 buffers ? &*buffers : nullptr, true});
+        return !file || work_on(outcome, *file, work, true);
       });
     }
   });
@@ -163,15 +160,14 @@ void FileRun::run_alone(Outcome& outcome) {
     const stream::FileFormat* const format =
         transfer_.takes == Takes::encrypted ? stream::format_of(*input) : nullptr;
     const bool is_for_cpu = format != nullptr && *format->why_cpu_alone != '\0';
-    const Choice choice = is_for_cpu ? chooser_.cpu() : chooser_.for_input(expected);
-    const std::unique_ptr<Executor> executor = choice.executor_for(total);
-    executor->start();
+    stream::Work work = is_for_cpu ? chooser_.cpu() : chooser_.for_input(expected);
+    const std::unique_ptr<Executor> executor = chooser_.start_threads(work, total);
     std::optional<ProgressMeter> own_meter;
     if (meter_ == nullptr) {
       own_meter.emplace(!options_.quiet && !options_.no_progress, input->name(), expected);
     }
-    return work_on(outcome, *file,
-                   {choice, *executor, (meter_ != nullptr ? *meter_ : *own_meter).counter()});
+    work.progress = (meter_ != nullptr ? *meter_ : *own_meter).counter();
+    return work_on(outcome, *file, work, false);
   });
 }
 
@@ -222,29 +218,24 @@ std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
   return OpenedFile{std::move(*input), std::move(folder), output_folder()};
 }
 
-bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const Means& means) {
+bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const stream::Work& work,
+                      bool is_grouped) {
   const Descriptor& folder = file.output_folder.is_open() ? file.output_folder : file.folder;
   const stream::FilePlace output(outcome.output, folder.is_open() ? folder.number() : AT_FDCWD);
-  outcome.device = means.choice.device_name();
-  outcome.piece_bytes = means.choice.piece_bytes;
-  std::optional<stream::Output> unnamed;
-  run_timed(options_, means.choice, means.executor, means.progress, means.buffers, outcome,
-            [&](const stream::Options& work_options) {
-              Written written =
-                  transfer_.work({file.input, output, work_options, means.is_grouped, outcome});
-              if (written.unnamed) {
-                unnamed.emplace(std::move(*written.unnamed));
-              }
-              return written.totals;
-            });
+  std::unique_ptr<stream::Output> unnamed;
+  run_timed(options_, work, outcome, [&] {
+    Written written = transfer_.work({file.input, output, work, is_grouped, outcome});
+    unnamed = std::move(written.unnamed);
+    return written.totals;
+  });
   if (!unnamed) {
     return true;
   }
-  commit_later(outcome, std::move(*unnamed));
+  commit_later(outcome, std::move(unnamed));
   return false;
 }
 
-void FileRun::commit_later(Outcome& outcome, stream::Output output) {
+void FileRun::commit_later(Outcome& outcome, std::unique_ptr<stream::Output> output) {
   outcome.status = Status::not_begun;  // until the output has its name
   const std::uint64_t bytes = outcome.text_bytes;
   commits_.add(std::move(output), bytes,

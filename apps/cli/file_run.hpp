@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -31,14 +32,6 @@ class FileRun {
 
  private:
   using Files = std::vector<Outcome*>;
-  // With what one file is worked on.
-  struct Means {
-    const Choice& choice;
-    const Executor& executor;
-    std::atomic<std::uint64_t>* progress;
-    stream::BufferPool* buffers = nullptr;
-    bool is_grouped = false;
-  };
 
   // An input, and the folders in which its names and its output's are looked up. None is open for a
   // file that was named, unless its output lies below that of --output-dir.
@@ -49,15 +42,16 @@ class FileRun {
   };
 
   void run_regular(const Files& files);
-  void run_at_the_same_time(const Files& files, const Choice& choice);
+  void run_at_the_same_time(const Files& files, stream::Work work);
   void run_alone(Outcome& outcome);
   // Runs `work`, which may throw, and notes a failure. `work` returns false if it has left the
   // outcome to the group of the file.
   void attempt(Outcome& outcome, const std::function<bool()>& work);
-  [[nodiscard]] bool work_on(Outcome& outcome, OpenedFile& file, const Means& means);
+  [[nodiscard]] bool work_on(Outcome& outcome, OpenedFile& file, const stream::Work& work,
+                             bool is_grouped);
   // Nothing if it was skipped.
   [[nodiscard]] std::optional<OpenedFile> open(Outcome& outcome) const;
-  void commit_later(Outcome& outcome, stream::Output output);
+  void commit_later(Outcome& outcome, std::unique_ptr<stream::Output> output);
   void fail(Outcome& outcome, const Error& error);
   void fail_closed(Outcome& outcome, const Error& error);
   void report_done(const Outcome& outcome) const;

@@ -16,6 +16,7 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace paes::cli {
 
@@ -94,19 +95,13 @@ FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_ou
   return collect_inputs(inputs, options.files, takes, named);
 }
 
-void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
-               std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
-               const std::function<stream::ResumedTotals(const stream::Options& options)>& work) {
-  outcome.threads = executor.threads();
+void run_timed(const TransferOptions& options, const stream::Work& work, Outcome& outcome,
+               const std::function<stream::Totals()>& task) {
+  outcome.device = name_of(work.device_use);
+  outcome.piece_bytes = work.piece_bytes;
+  outcome.threads = work.executor.get().threads();
   const Clock::time_point start = Clock::now();
-  const stream::ResumedTotals totals =
-      work({.executor = executor,
-            .kernel = choice.kernel,
-            .piece_bytes = choice.piece_bytes,
-            .cancel = &cancel(),
-            .progress = progress,
-            .buffers = buffers,
-            .device_use = {choice.device.get(), choice.when_busy}});
+  const stream::Totals totals = task();
   outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   outcome.text_bytes = totals.text_bytes;
   if (options.resume) {
@@ -132,7 +127,8 @@ void start_threads(const FileList& list, WorkChooser& chooser) {
     bytes = bytes && file.listed_bytes.value_or(0) != 0 ? std::optional(*bytes + *file.listed_bytes)
                                                         : std::nullopt;
   }
-  chooser.for_input(bytes).executor_for(bytes)->start();
+  stream::Work work = chooser.for_input(bytes);
+  (void)chooser.start_threads(work, bytes);
 }
 
 void refuse_terminal(const stream::Input& input) {
@@ -153,34 +149,34 @@ bool is_resumable(const TransferOptions& options, const stream::Input& input,
 stream::OutputOptions output_options(const TransferOptions& options, const stream::Input& source,
                                      bool encrypts) {
   static stream::RunOutputs written;  // by this process, which runs one command
-  stream::OutputOptions made;
-  made.overwrite = options.overwrite;
-  made.written = options.overwrite ? &written : nullptr;
-  made.is_named = !options.output.empty();
-  made.permissions = encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source);
-  made.source = &source;
-  made.modified = source.modified();
-  made.cancel = &cancel();
-  made.warn = print_warning;
-  return made;
+  return {.overwrite = options.overwrite,
+          .is_named = !options.output.empty(),
+          .source = &source,
+          .cancel = &cancel(),
+          .warn = print_warning,
+          .file = {.permissions =
+                       encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source),
+                   .modified = source.modified(),
+                   .written = options.overwrite ? &written : nullptr}};
 }
 
-stream::Output create_output(const TransferOptions& options, const stream::FilePlace& place,
-                             const stream::Input& source, OutputUse use) {
+std::unique_ptr<stream::Output> create_output(const TransferOptions& options,
+                                              const stream::FilePlace& place,
+                                              const stream::Input& source, OutputUse use) {
   stream::OutputOptions made = output_options(options, source, use.encrypts);
-  made.resumable = use.is_resumable;
-  made.is_grouped = use.is_grouped;
-  made.folder = place.folder;
-  stream::Output output = place.path == "-" ? stream::Output::standard_output(made)
-                                            : stream::Output::create(place.path, made);
-  refuse(output.is_terminal() && !options.overwrite, output.name() + ": is a terminal",
+  made.file.role = use.is_resumable ? stream::FileRole::resumable
+                   : use.is_grouped ? stream::FileRole::grouped
+                                    : stream::FileRole::alone;
+  std::unique_ptr<stream::Output> output =
+      place.path == "-" ? stream::standard_output(made) : stream::create_output(place, made);
+  refuse(output->is_terminal() && !options.overwrite, output->name() + ": is a terminal",
          "name the output with -o, or force it with -f");
-  warn_of_abandoned(output);
+  warn_of_abandoned(*output);
   return output;
 }
 
 void report_written(const TransferOptions& options, const stream::Output& output,
-                    const stream::ResumedTotals& totals) {
+                    const stream::Totals& totals) {
   if (totals.kept_text_bytes != 0 && !options.quiet) {
     print_note(fmt::format("paes: {}: continued, {} of {} were done before", output.name(),
                            human_bytes(static_cast<double>(totals.kept_text_bytes)),
@@ -191,10 +187,10 @@ void report_written(const TransferOptions& options, const stream::Output& output
   }
 }
 
-Written hand_on(const TransferOptions& options, stream::Output output,
-                const stream::ResumedTotals& totals) {
-  report_written(options, output, totals);
-  return output.is_unnamed() ? Written{totals, std::move(output)} : Written{totals};
+Written hand_on(const TransferOptions& options, std::unique_ptr<stream::Output> output,
+                const stream::Totals& totals) {
+  report_written(options, *output, totals);
+  return output->unnamed() != nullptr ? Written{totals, std::move(output)} : Written{totals};
 }
 
 std::string verified_text(const TransferOptions& options, const std::string& name,

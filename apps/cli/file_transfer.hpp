@@ -4,8 +4,8 @@
 // a time.
 #pragma once
 
-#include <atomic>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -51,16 +51,16 @@ struct TransferOptions {
 struct FileTask {
   stream::Input& input;
   const stream::FilePlace& output;  // its path is "-" for standard output, and empty for verify
-  const stream::Options& options;
+  const stream::Work& work;
   bool is_grouped;  // a new output is left without its name
   Outcome& outcome;
 };
 
 struct Written {
   // The plaintext bytes, and with --resume how many of them an earlier run had done.
-  stream::ResumedTotals totals;
+  stream::Totals totals;
   // An output that is complete and has no name yet.
-  std::optional<stream::Output> unnamed = std::nullopt;
+  std::unique_ptr<stream::Output> unnamed = nullptr;
 };
 
 struct Transfer {
@@ -70,10 +70,9 @@ struct Transfer {
   Takes takes;
   // Any thread may call it, for several files at the same time.
   std::function<Written(const FileTask& task)> work;
-  // What the buffers of small files are for, which are kept from one file to the next. Null: they
-  // are not kept.
-  stream::Layout (*layout)(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
-                           const stream::Options& options) = nullptr;
+  // For the buffers of small files, which are kept from one file to the next. Null: they are not
+  // kept.
+  stream::Layout (*layout)(const stream::Work& work) = nullptr;
   std::function<void(nlohmann::ordered_json& document)> more_members = nullptr;
   // A grouped output has got its name.
   std::function<void()> has_named = nullptr;
@@ -85,11 +84,10 @@ struct Transfer {
 [[nodiscard]] FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
                               unsigned other_uses);
 
-// Does the work of one file with `choice`, and notes in `outcome` what came of it and how long it
-// took.
-void run_timed(const TransferOptions& options, const Choice& choice, const Executor& executor,
-               std::atomic<std::uint64_t>* progress, stream::BufferPool* buffers, Outcome& outcome,
-               const std::function<stream::ResumedTotals(const stream::Options& options)>& work);
+// Does the task of one file, and notes in `outcome` how it was done, what came of it and how long
+// it took.
+void run_timed(const TransferOptions& options, const stream::Work& work, Outcome& outcome,
+               const std::function<stream::Totals()>& task);
 
 // As run_with_inputs. Without files there is standard input.
 [[nodiscard]] int run_with_files(const char* command, const TransferOptions& options,
@@ -118,16 +116,17 @@ struct OutputUse {
   bool is_grouped = false;
 };
 // Opens the output; refuses a terminal unless overwriting was asked for.
-[[nodiscard]] stream::Output create_output(const TransferOptions& options,
-                                           const stream::FilePlace& place,
-                                           const stream::Input& source, OutputUse use);
+[[nodiscard]] std::unique_ptr<stream::Output> create_output(const TransferOptions& options,
+                                                            const stream::FilePlace& place,
+                                                            const stream::Input& source,
+                                                            OutputUse use);
 
 // Reports on a complete output: how much of it an earlier run had done, and its warning, if any.
 void report_written(const TransferOptions& options, const stream::Output& output,
-                    const stream::ResumedTotals& totals);
+                    const stream::Totals& totals);
 // The same, and hands the output on if it has no name yet.
-[[nodiscard]] Written hand_on(const TransferOptions& options, stream::Output output,
-                              const stream::ResumedTotals& totals);
+[[nodiscard]] Written hand_on(const TransferOptions& options,
+                              std::unique_ptr<stream::Output> output, const stream::Totals& totals);
 
 // The line that says that the file is authentic, or empty if nobody wants it. Throws what
 // require_authentic throws.

@@ -118,11 +118,9 @@ age::OpenEnvelope Unlocker::open(Bytes envelope) {
   return explained([&](const age::Credentials& with) { return age::OpenEnvelope(envelope, with); });
 }
 
-stream::OpenedPayload Unlocker::open(const stream::EncryptedFile& file,
-                                     const stream::Options& options) {
-  return explained([&](const age::Credentials& with) {
-    return file.head().open(file.source(), with, options.kernel, options.device_use);
-  });
+stream::OpenedPayload Unlocker::open(const stream::EncryptedFile& file, const stream::Work& work) {
+  return explained(
+      [&](const age::Credentials& with) { return file.head().open(file.source(), with, work); });
 }
 
 age::Credentials Unlocker::credentials() {

@@ -65,7 +65,7 @@ class Unlocker {
   [[nodiscard]] age::Credentials credentials();
   [[nodiscard]] age::OpenEnvelope open(Bytes envelope);
   [[nodiscard]] stream::OpenedPayload open(const stream::EncryptedFile& file,
-                                           const stream::Options& options);
+                                           const stream::Work& work);
   [[nodiscard]] const std::vector<age::SharedIdentity>& identities() const { return identities_; }
 
  private:

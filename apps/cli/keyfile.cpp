@@ -14,7 +14,7 @@
 #include "core/descriptor.hpp"
 #include "core/write_all.hpp"
 #include "paes/error.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/small_file.hpp"
 
 namespace paes::cli {
@@ -37,19 +37,18 @@ SecretBytes read_key_file(const std::string& path) {
 }
 
 void write_new_secret_file(const std::string& path, const std::function<SecretBytes()>& contents) {
-  stream::OutputOptions options;
-  options.only_new = true;
-  options.permissions = S_IRUSR | S_IWUSR;
-  options.must_last = true;  // nothing is encrypted to a key that a crash could take away
-  options.cancel = &cancel();
-  options.warn = print_warning;
-  stream::Output file = stream::Output::create(path, options);
-  warn_of_abandoned(file);
+  // Nothing is encrypted to a key that a crash could take away.
+  const auto file =
+      stream::create_output(path, {.only_new = true,
+                                   .cancel = &cancel(),
+                                   .warn = print_warning,
+                                   .file = {.permissions = S_IRUSR | S_IWUSR, .must_last = true}});
+  warn_of_abandoned(*file);
   const SecretBytes bytes = contents();
-  file.write(bytes);
-  file.commit(bytes.size());
-  if (!file.warning().empty()) {
-    print_warning(file.warning());
+  file->write(bytes);
+  file->commit(bytes.size());
+  if (!file->warning().empty()) {
+    print_warning(file->warning());
   }
 }
 

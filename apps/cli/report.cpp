@@ -101,12 +101,6 @@ Error about(const std::string& name, const Error& error) {
   return text.rfind(name, 0) == 0 ? error : Error(error.code, name + ": " + text, error.hint);
 }
 
-void refuse(bool is_wrong, const std::string& what_why, const std::string& hint) {
-  if (is_wrong) {
-    throw Error(ErrorCode::usage, what_why, hint);
-  }
-}
-
 void silence() noexcept { is_silent = true; }
 
 void print_error(const Error& error) {

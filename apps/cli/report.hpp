@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/refuse.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {
@@ -20,9 +21,6 @@ namespace paes::cli {
 
 // The error with the file's name, unless it begins with it. Errors of the formats know no names.
 [[nodiscard]] Error about(const std::string& name, const Error& error);
-
-// Throws Error(usage) if the request is wrong.
-void refuse(bool is_wrong, const std::string& what_why, const std::string& hint = {});
 
 // From now on nothing is said, on either stream. Where several processes do one thing together,
 // only one of them speaks.

@@ -128,29 +128,11 @@ void Sealer::ask_passphrase() {
   }
 }
 
-age::SealTo Sealer::seal_to() const {
-  return {recipients_, passphrase_, age::written_work_factor, until_signal()};
-}
-
-std::unique_lock<std::mutex> Sealer::take_turn() const {
-  std::unique_lock turn(passphrase_turn_, std::defer_lock);
-  if (recipients_.empty()) {
-    turn.lock();
-  }
-  return turn;
-}
-
-stream::NewPayload Sealer::new_payload(const stream::FileFormat& format,
-                                       const stream::Options& options) const {
-  const std::unique_lock turn = take_turn();
-  return format.make(seal_to(), shape_, options.kernel, options.device_use);
-}
-
 stream::NewKey Sealer::make_key() const {
   stream::NewKey made{SecretBytes(container::key_bytes(shape_.suite)), {}};
   random_bytes(made.input_key);
-  const std::unique_lock turn = take_turn();
-  made.envelope = age::seal_envelope(seal_to(), made.input_key);
+  made.envelope =
+      sealed([&](const age::SealTo& to) { return age::seal_envelope(to, made.input_key); });
   return made;
 }
 

@@ -10,6 +10,7 @@
 
 #include "age/envelope.hpp"
 #include "cli/key_options.hpp"
+#include "cli/process.hpp"
 #include "format/container.hpp"
 #include "stream/container/file_format.hpp"
 #include "stream/resume/resume.hpp"
@@ -58,18 +59,21 @@ class Sealer {
   // nobody should type a passphrase for an input or output that cannot be used.
   void ask_passphrase();
   [[nodiscard]] const container::Shape& shape() const noexcept { return shape_; }
-  // For whom to seal. The result must not outlive this.
-  [[nodiscard]] age::SealTo seal_to() const;
-  // Several threads may call these two and ask_passphrase. Derivations from a passphrase take
-  // turns, because each takes 256 MiB.
-  [[nodiscard]] stream::NewPayload new_payload(const stream::FileFormat& format,
-                                               const stream::Options& options) const;
+  // Gives what `seal` makes for the recipients, or for the passphrase. Several threads may call
+  // this and ask_passphrase. Derivations from a passphrase take turns, because each takes 256 MiB.
+  template <typename Seal>
+  [[nodiscard]] auto sealed(const Seal& seal) const {
+    std::unique_lock turn(passphrase_turn_, std::defer_lock);
+    if (recipients_.empty()) {
+      turn.lock();
+    }
+    return seal(age::SealTo{recipients_, passphrase_, age::written_work_factor, until_signal()});
+  }
   [[nodiscard]] stream::NewKey make_key() const;
   // What an encryption with --resume needs. The result must not outlive this.
   [[nodiscard]] stream::ResumableEncryption resumable() const;
 
  private:
-  [[nodiscard]] std::unique_lock<std::mutex> take_turn() const;
   [[nodiscard]] std::optional<SecretBytes> open(Bytes envelope) const;
 
   const SealOptions& options_;

@@ -17,7 +17,7 @@
 #include "cli/report.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/small_file.hpp"
 
 namespace paes::cli {
@@ -239,22 +239,20 @@ void write_configuration(const std::string& path, Bytes text, bool replaces,
   struct stat before = {};
   const std::string& owned = replaces ? path : owner_of;
   const bool exists_before = !owned.empty() && stat(owned.c_str(), &before) == 0;
-  stream::OutputOptions options;
-  options.only_new = !replaces;
-  options.overwrite = replaces;
-  options.permissions = S_IRUSR;
-  options.must_last = !replaces;
-  options.cancel = &cancel();
-  options.warn = print_warning;
-  stream::Output file = stream::Output::create(path, options);
-  file.write(text);
+  const auto file =
+      stream::create_output(path, {.overwrite = replaces,
+                                   .only_new = !replaces,
+                                   .cancel = &cancel(),
+                                   .warn = print_warning,
+                                   .file = {.permissions = S_IRUSR, .must_last = !replaces}});
+  file->write(text);
   if (exists_before && (before.st_uid != geteuid() || before.st_gid != getegid()) &&
-      fchown(file.descriptor(), before.st_uid, before.st_gid) != 0) {
+      fchown(file->descriptor(), before.st_uid, before.st_gid) != 0) {
     print_warning(path + ": belongs to another user from now on, who may be unable to read it");
   }
-  file.commit(text.size());
-  if (!file.warning().empty()) {
-    print_warning(file.warning());
+  file->commit(text.size());
+  if (!file->warning().empty()) {
+    print_warning(file->warning());
   }
 }
 

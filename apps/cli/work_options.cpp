@@ -11,6 +11,7 @@
 #include "cipher/mode/gcm_blocks.hpp"
 #include "cli/decimal.hpp"
 #include "cli/option_list.hpp"
+#include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "core/secret.hpp"
 #include "cuda/cuda_device.hpp"
@@ -114,15 +115,25 @@ OpenedDevice open_cuda_device(const std::string& device_kernel, Notes notes,
   return opened;
 }
 
-std::unique_ptr<Executor> Choice::executor_for(std::optional<std::uint64_t> bytes) const {
-  unsigned wanted = threads;
-  if (device != nullptr) {
-    wanted = when_busy == WhenBusy::decline ? threads + device->slots()
-                                            : std::max(threads, device->slots());
+const char* name_of(const DeviceUse& use) noexcept {
+  return use.device == nullptr                ? "cpu"
+         : use.when_busy == WhenBusy::decline ? "hybrid"
+                                              : use.device->name();
+}
+
+std::unique_ptr<Executor> WorkChooser::start_threads(stream::Work& work,
+                                                     std::optional<std::uint64_t> bytes) const {
+  unsigned wanted = plan_.threads;
+  if (const DeviceUse& use = work.device_use; use.device != nullptr) {
+    wanted = use.when_busy == WhenBusy::decline ? wanted + use.device->slots()
+                                                : std::max(wanted, use.device->slots());
   }
-  const std::uint64_t pieces = bytes ? *bytes / piece_bytes + 1 : wanted;
-  const auto useful = static_cast<unsigned>(std::min<std::uint64_t>(wanted, pieces));
-  return make_executor(schedule, useful);
+  const std::uint64_t pieces = bytes ? *bytes / work.piece_bytes + 1 : wanted;
+  auto executor =
+      make_executor(plan_.schedule, static_cast<unsigned>(std::min<std::uint64_t>(wanted, pieces)));
+  executor->start();
+  work.executor = *executor;
+  return executor;
 }
 
 void WorkOptions::declare(CLI::App& app) {
@@ -197,18 +208,18 @@ WorkChooser WorkOptions::choose(const CipherName& cipher, const std::string& why
   return chooser;
 }
 
-Choice WorkChooser::cpu() const {
-  return {plan_.kernel, plan_.schedule, plan_.threads,
-          plan_.piece_bytes.value_or(stream::default_piece_bytes)};
+stream::Work WorkChooser::cpu() const {
+  return {.kernel = plan_.kernel,
+          .piece_bytes = plan_.piece_bytes.value_or(stream::default_piece_bytes),
+          .cancel = &cancel()};
 }
 
-Choice WorkChooser::with_device(WhenBusy when_busy) const {
-  return {plan_.kernel,
-          plan_.schedule,
-          plan_.threads,
-          std::min(plan_.piece_bytes.value_or(device_->piece_bytes()), device_->piece_bytes()),
-          device_,
-          when_busy};
+stream::Work WorkChooser::with_device(WhenBusy when_busy) const {
+  stream::Work work = cpu();
+  work.piece_bytes =
+      std::min(plan_.piece_bytes.value_or(device_->piece_bytes()), device_->piece_bytes());
+  work.device_use = {device_.get(), when_busy};
+  return work;
 }
 
 void WorkChooser::open(const std::string& device_kernel, WhenBusy when_busy) {
@@ -220,19 +231,18 @@ void WorkChooser::open(const std::string& device_kernel, WhenBusy when_busy) {
   when_busy_ = when_busy;
 }
 
-Choice WorkChooser::for_input(std::optional<std::uint64_t> bytes) {
+stream::Work WorkChooser::for_input(std::optional<std::uint64_t> bytes) {
   if (plan_.is_automatic && bytes) {
     measure(*bytes);
   }
   return device_ == nullptr || device_->slots() == 0 ? cpu() : with_device(when_busy_);
 }
 
-double WorkChooser::rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const {
-  const Trial trial(plan_.cipher, plan_.kernel, {choice.device.get(), choice.when_busy});
-  const auto executor = choice.executor_for(std::nullopt);
-  executor->start();
+double WorkChooser::rate_of(stream::Work work, std::size_t piece_bytes, double seconds) const {
+  const Trial trial(plan_.cipher, plan_.kernel, work.device_use);
+  const auto executor = start_threads(work, std::nullopt);
   return stream::measure_rate([&](MutableBytes piece) { trial(piece); }, *executor, piece_bytes,
-                              choice.device.get(), seconds);
+                              work.device_use.device, seconds);
 }
 
 // Sets device_ to the device if it was measured to be faster than the CPU, else to null.
@@ -257,12 +267,12 @@ void WorkChooser::measure_device(stream::Rates& rates) {
     device_ = nullptr;
   } else if (plan_.cipher.mode == Mode::ctr) {
     // For CTR, also try a device that copies keystream: less to copy, more for the processor to do.
-    const std::shared_ptr<Device> copying =
+    std::unique_ptr<Device> copying =
         std::exchange(device_, open_cuda_device("", plan_.notes, plan_.device_share, true).device);
     const double copied = std::max(rates.device, rates.hybrid);
     if (device_ == nullptr ||
         stream::best_of({.cpu = copied, .device = rate_with(when_busy_)}) == stream::Sharing::cpu) {
-      device_ = copying;
+      device_ = std::move(copying);
     }
   }
 }

@@ -11,8 +11,8 @@
 #include "exec/executor.hpp"
 #include "message/cipher_name.hpp"
 #include "message/device.hpp"
-#include "stream/container/container_file.hpp"
 #include "stream/transfer/device_rates.hpp"
+#include "stream/transfer/work.hpp"
 
 namespace CLI {
 class App;
@@ -27,23 +27,8 @@ namespace paes::cli {
 // Which notes a command prints on standard error: -q none, -v all.
 enum class Notes { none, some, all };
 
-// What the options chose, checked, for one input.
-struct Choice {
-  const Kernel& kernel;
-  Schedule schedule;
-  unsigned threads;  // of the CPU
-  std::size_t piece_bytes;
-  std::shared_ptr<Device> device = nullptr;  // null: the CPU alone
-  WhenBusy when_busy = WhenBusy::wait;
-
-  // "cpu", "hybrid", or the device's own name.
-  [[nodiscard]] const char* device_name() const noexcept {
-    return device == nullptr ? "cpu" : when_busy == WhenBusy::decline ? "hybrid" : device->name();
-  }
-  // At most one thread for each piece, because starting a thread costs more than a small file.
-  // `bytes` is nothing for a pipe. In a hybrid, threads for the device's slots are added.
-  [[nodiscard]] std::unique_ptr<Executor> executor_for(std::optional<std::uint64_t> bytes) const;
-};
+// "cpu", "hybrid", or the device's own name.
+[[nodiscard]] const char* name_of(const DeviceUse& use) noexcept;
 
 struct OpenedDevice {
   std::unique_ptr<Device> device;
@@ -71,7 +56,7 @@ struct WorkPlan {
   bool is_automatic = false;
 };
 
-// Makes a Choice for each input; under `auto` they may differ in the device.
+// Makes the Work for each input; under `auto` they may differ in the device. It owns the device.
 class WorkChooser {
  public:
   explicit WorkChooser(const WorkPlan& plan) : plan_(plan) {}
@@ -81,18 +66,25 @@ class WorkChooser {
 
   [[nodiscard]] const Kernel& kernel() const noexcept { return plan_.kernel; }
   [[nodiscard]] Schedule schedule() const noexcept { return plan_.schedule; }
-  [[nodiscard]] Choice for_input(std::optional<std::uint64_t> bytes);
-  [[nodiscard]] Choice cpu() const;  // for an input that no device can work on
+  [[nodiscard]] unsigned threads() const noexcept { return plan_.threads; }
+  // Both leave the work on the caller's thread.
+  [[nodiscard]] stream::Work for_input(std::optional<std::uint64_t> bytes);
+  [[nodiscard]] stream::Work cpu() const;  // for an input that no device can work on
+  // Starts threads and gives them to the work, at most one for each piece, because starting a
+  // thread costs more than a small file. `bytes` is nothing for a pipe. In a hybrid, threads for
+  // the device's slots are added. Throws Error(failure) when the system does not give them.
+  [[nodiscard]] std::unique_ptr<Executor> start_threads(stream::Work& work,
+                                                        std::optional<std::uint64_t> bytes) const;
 
  private:
-  [[nodiscard]] Choice with_device(WhenBusy when_busy) const;
+  [[nodiscard]] stream::Work with_device(WhenBusy when_busy) const;
   void measure(std::uint64_t bytes);
   void measure_device(stream::Rates& rates);
-  [[nodiscard]] double rate_of(const Choice& choice, std::size_t piece_bytes, double seconds) const;
+  [[nodiscard]] double rate_of(stream::Work work, std::size_t piece_bytes, double seconds) const;
 
   WorkPlan plan_;
   double estimated_rate_ = 0;  // of the CPU, bytes a second; 0: not known yet
-  std::shared_ptr<Device> device_;
+  std::unique_ptr<Device> device_;
   WhenBusy when_busy_ = WhenBusy::wait;
 };
 

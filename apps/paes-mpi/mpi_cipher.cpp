@@ -21,22 +21,22 @@ struct MpiCipherCommand : CipherOptions {
   JobOptions job;
 };
 
-std::uint64_t crypt_gcm(const MpiCipherCommand& command, const CipherName&,
-                        const mpi::RawSecrets& secrets, mpi::SharedInput& input,
-                        mpi::SharedOutput& output, const stream::Options& options) {
+stream::Totals crypt_gcm(const MpiCipherCommand& command, const CipherName&,
+                         const mpi::RawSecrets& secrets, mpi::SharedInput& input,
+                         mpi::SharedOutput& output, const stream::Work& work) {
   std::optional<GcmKey> key;
-  mpi::together(ranks(), [&] { key.emplace(secrets.key, options.kernel, options.device_use); });
+  mpi::together(ranks(), [&] { key.emplace(secrets.key, work.kernel, work.device_use); });
   const auto crypt = command.decrypt ? mpi::open_gcm : mpi::seal_gcm;
-  return crypt(ranks(), input, output, *key, secrets.iv, secrets.aad, options).text_bytes;
+  return crypt(ranks(), input, output, *key, secrets.iv, secrets.aad, work);
 }
 
-std::uint64_t crypt_raw(const MpiCipherCommand& command, const CipherName& cipher,
-                        const mpi::RawSecrets& secrets, mpi::SharedInput& input,
-                        mpi::SharedOutput& output, const stream::Options& options) {
+stream::Totals crypt_raw(const MpiCipherCommand& command, const CipherName& cipher,
+                         const mpi::RawSecrets& secrets, mpi::SharedInput& input,
+                         mpi::SharedOutput& output, const stream::Work& work) {
   std::optional<RawKey> key;
   mpi::together(ranks(), [&] {
-    key.emplace(cipher.cipher, *cipher.mode, secrets.key, options.kernel,
-                command.unit_bytes.value_or(0), options.device_use);
+    key.emplace(cipher.cipher, *cipher.mode, secrets.key, work.kernel,
+                command.unit_bytes.value_or(0), work.device_use);
   });
   return mpi::crypt_raw(ranks(), input, output,
                         {.key = *key,
@@ -44,8 +44,7 @@ std::uint64_t crypt_raw(const MpiCipherCommand& command, const CipherName& ciphe
                          .iv = secrets.iv,
                          .pads = command.pads(cipher),
                          .max_blocks = command.max_blocks(cipher)},
-                        options)
-      .text_bytes;
+                        work);
 }
 
 int crypt(MpiCipherCommand& command) {
@@ -69,15 +68,15 @@ int crypt(MpiCipherCommand& command) {
     }
   });
   mpi::share(ranks(), secrets);
-  const auto work = [&](mpi::SharedInput& input, const std::string& named,
-                        const stream::Options& options) {
+  const auto task = [&](mpi::SharedInput& input, const std::string& named,
+                        const stream::Work& work) {
     JobOutput output(command.job, named, input, !command.decrypt);
     const auto run = cipher->is_gcm() ? crypt_gcm : crypt_raw;
-    const std::uint64_t text_bytes = run(command, *cipher, secrets, input, output, options);
+    const stream::Totals totals = run(command, *cipher, secrets, input, output, work);
     output.report(command.job);
-    return stream::ResumedTotals{text_bytes};
+    return totals;
   };
-  MpiJob job{"cipher", path, work};
+  MpiJob job{"cipher", path, task};
   job.more_members = [&](nlohmann::ordered_json& document) {
     document["cipher"] = cipher->name;
     document["direction"] = command.decrypt ? "decrypt" : "encrypt";

@@ -20,32 +20,31 @@ struct MpiDecryptCommand {
   JobOptions job;
 };
 
-stream::ResumedTotals decrypt_afresh(const MpiDecryptCommand& command,
-                                     std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
-                                     const std::string& path, const stream::Options& options) {
+stream::Totals decrypt_afresh(const MpiDecryptCommand& command, std::optional<Unlocker>& unlocker,
+                              mpi::SharedInput& input, const std::string& path,
+                              const stream::Work& work) {
   JobOutput output(command.job, path, input, false);
   const stream::Totals totals =
-      mpi::decrypt(ranks(), input, output, open_envelope(unlocker, input), options);
+      mpi::decrypt(ranks(), input, output, open_envelope(unlocker, input), work);
   output.report(command.job);
   warn_of_partial(path);
-  return {totals.text_bytes};
+  return totals;
 }
 
-stream::ResumedTotals decrypt_resumably(const MpiDecryptCommand& command,
-                                        std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
-                                        const std::string& path, const stream::Options& options) {
-  std::optional<stream::Output> output;  // this, `preamble` and `key` are set on rank 0 alone
+stream::Totals decrypt_resumably(const MpiDecryptCommand& command,
+                                 std::optional<Unlocker>& unlocker, mpi::SharedInput& input,
+                                 const std::string& path, const stream::Work& work) {
+  std::unique_ptr<stream::Output> output;  // this, `preamble` and `key` are set on rank 0 alone
   stream::Preamble preamble = {};
   SecretBytes key;
   on_first([&] {
     preamble = stream::read_preamble(input.here());
-    output.emplace(create_output(command.job.transfer, path, input.here(),
-                                 {.encrypts = false, .is_resumable = true}));
+    output = create_output(command.job.transfer, path, input.here(),
+                           {.encrypts = false, .is_resumable = true});
     key = unlocker->open(preamble.envelope()).take_plaintext();
   });
-  const stream::ResumedTotals totals =
-      mpi::decrypt_resumably(ranks(), input, output ? &*output : nullptr, preamble, std::move(key),
-                             print_warning, options);
+  const stream::Totals totals = mpi::decrypt_resumably(ranks(), input, output.get(), preamble,
+                                                       std::move(key), print_warning, work);
   if (output) {
     report_written(command.job.transfer, *output, totals);
   }
@@ -65,13 +64,13 @@ int decrypt(MpiDecryptCommand& command) {
     command.unlock.refuse_as_output(path);
     unlocker.emplace(command.unlock);
   });
-  const auto work = [&](mpi::SharedInput& input, const std::string& output,
-                        const stream::Options& options) {
+  const auto task = [&](mpi::SharedInput& input, const std::string& output,
+                        const stream::Work& work) {
     const auto run =
         is_resumable_job(command.job, input, output) ? decrypt_resumably : decrypt_afresh;
-    return run(command, unlocker, input, output, options);
+    return run(command, unlocker, input, output, work);
   };
-  return run_job(command.job, chooser, {"decrypt", path, work});
+  return run_job(command.job, chooser, {"decrypt", path, task});
 }
 
 Action declare(CLI::App& app) {

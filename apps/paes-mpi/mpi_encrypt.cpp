@@ -20,9 +20,9 @@ struct MpiEncryptCommand {
   JobOptions job;
 };
 
-stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
-                                     std::optional<Sealer>& sealer, mpi::SharedInput& input,
-                                     const std::string& path, const stream::Options& options) {
+stream::Totals encrypt_afresh(const MpiEncryptCommand& command, std::optional<Sealer>& sealer,
+                              mpi::SharedInput& input, const std::string& path,
+                              const stream::Work& work) {
   JobOutput output(command.job, path, input, true);
   mpi::Sealed sealed;
   on_first([&] {
@@ -30,26 +30,25 @@ stream::ResumedTotals encrypt_afresh(const MpiEncryptCommand& command,
     stream::NewKey made = sealer->make_key();
     sealed = {sealer->shape(), std::move(made.envelope), std::move(made.input_key)};
   });
-  const stream::Totals totals = mpi::encrypt(ranks(), input, output, std::move(sealed), options);
+  const stream::Totals totals = mpi::encrypt(ranks(), input, output, std::move(sealed), work);
   output.report(command.job);
   warn_of_leftover(path);
   warn_of_partial(path);
-  return {totals.text_bytes};
+  return totals;
 }
 
-stream::ResumedTotals encrypt_resumably(const MpiEncryptCommand& command,
-                                        std::optional<Sealer>& sealer, mpi::SharedInput& input,
-                                        const std::string& path, const stream::Options& options) {
-  std::optional<stream::Output> output;  // this and `task` are set on rank 0 alone
+stream::Totals encrypt_resumably(const MpiEncryptCommand& command, std::optional<Sealer>& sealer,
+                                 mpi::SharedInput& input, const std::string& path,
+                                 const stream::Work& work) {
+  std::unique_ptr<stream::Output> output;  // this and `task` are set on rank 0 alone
   stream::ResumableEncryption task = {};
   on_first([&] {
-    output.emplace(create_output(command.job.transfer, path, input.here(),
-                                 {.encrypts = true, .is_resumable = true}));
+    output = create_output(command.job.transfer, path, input.here(),
+                           {.encrypts = true, .is_resumable = true});
     sealer->ask_passphrase();
     task = sealer->resumable();
   });
-  const stream::ResumedTotals totals =
-      mpi::encrypt_resumably(ranks(), input, output ? &*output : nullptr, task, options);
+  const stream::Totals totals = mpi::encrypt_resumably(ranks(), input, output.get(), task, work);
   if (output) {
     report_written(command.job.transfer, *output, totals);
     warn_of_leftover(path);
@@ -69,13 +68,13 @@ int encrypt(MpiEncryptCommand& command) {
     sealing.refuse_as_output(path);
   });
   WorkChooser chooser = choose_work(command.job, find_cipher_name("aes-256-gcm"));
-  const auto work = [&](mpi::SharedInput& input, const std::string& output,
-                        const stream::Options& options) {
+  const auto task = [&](mpi::SharedInput& input, const std::string& output,
+                        const stream::Work& work) {
     const auto run =
         is_resumable_job(command.job, input, output) ? encrypt_resumably : encrypt_afresh;
-    return run(command, sealer, input, output, options);
+    return run(command, sealer, input, output, work);
   };
-  return run_job(command.job, chooser, {"encrypt", path, work});
+  return run_job(command.job, chooser, {"encrypt", path, task});
 }
 
 Action declare(CLI::App& app) {

@@ -28,24 +28,21 @@ void run_together(const JobOptions& options, WorkChooser& chooser, const MpiJob&
   mpi::SharedInput input(all, options.file, options.file_access());
   const std::uint64_t own_bytes =
       mpi::share_of_groups(input.bytes(), mpi::least_share_bytes, all.ranks(), all.rank()).count();
-  std::optional<Choice> choice;
+  std::optional<stream::Work> work;
   std::unique_ptr<Executor> executor;
   mpi::together(all, [&] {
-    choice.emplace(chooser.for_input(own_bytes));
-    executor = choice->executor_for(own_bytes);
-    executor->start();
+    work.emplace(chooser.for_input(own_bytes));
+    executor = chooser.start_threads(*work, own_bytes);
   });
-  outcome.device = choice->device_name();
-  outcome.piece_bytes = choice->piece_bytes;
   ProgressMeter meter(all.is_first() && !options.transfer.quiet && !options.transfer.no_progress,
                       input.name(), input.bytes());
+  work->progress = meter.counter();
   all.barrier();
-  run_timed(options.transfer, *choice, *executor, meter.counter(), nullptr, outcome,
-            [&](const stream::Options& work_options) {
-              const stream::ResumedTotals totals = job.work(input, job.output, work_options);
-              all.barrier();
-              return totals;
-            });
+  run_timed(options.transfer, *work, outcome, [&] {
+    const stream::Totals totals = job.work(input, job.output, *work);
+    all.barrier();
+    return totals;
+  });
 }
 
 ordered_json to_json(const JobOptions& options, const WorkChooser& chooser, const MpiJob& job,

@@ -31,8 +31,8 @@ struct JobOptions {
 
 // One file's work on one rank. Gives back the plaintext bytes of the whole file, and with --resume
 // how many of them an earlier run had done.
-using JobWork = std::function<stream::ResumedTotals(
-    mpi::SharedInput& input, const std::string& output, const stream::Options& options)>;
+using JobWork = std::function<stream::Totals(mpi::SharedInput& input, const std::string& output,
+                                             const stream::Work& work)>;
 
 struct MpiJob {
   const char* command;

@@ -25,9 +25,8 @@ int verify(MpiVerifyCommand& command) {
   std::optional<Unlocker> unlocker;
   on_first([&] { unlocker.emplace(command.unlock); });
   stream::Verification found;
-  const auto work = [&](mpi::SharedInput& input, const std::string&,
-                        const stream::Options& options) {
-    found = mpi::verify(ranks(), input, open_envelope(unlocker, input), options);
+  const auto task = [&](mpi::SharedInput& input, const std::string&, const stream::Work& work) {
+    found = mpi::verify(ranks(), input, open_envelope(unlocker, input), work);
     // Rank 0 alone is heard; the others throw what it throws.
     mpi::together(ranks(), [&] {
       const std::string text = verified_text(command.job.transfer, input.name(), found);
@@ -35,9 +34,9 @@ int verify(MpiVerifyCommand& command) {
         print_result(text);
       }
     });
-    return stream::ResumedTotals{found.extent.text_bytes};
+    return stream::Totals{found.extent.text_bytes};
   };
-  MpiJob job{"verify", "", work};
+  MpiJob job{"verify", "", task};
   job.more_of_failure = [&](auto& file) { add_damage(file, std::exchange(found, {})); };
   return run_job(command.job, chooser, job);
 }

@@ -29,6 +29,7 @@
 #include "core/descriptor.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/container/file_format.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/transfer/wait.hpp"
 
 namespace paes::cli {
@@ -328,9 +329,9 @@ UnlockOptions identities_of(const AgeCommand& command) {
   return options;
 }
 
-class Work {
+class AgeRun {
  public:
-  explicit Work(const AgeCommand& command)
+  explicit AgeRun(const AgeCommand& command)
       : command_(command),
         input_(command.input() == "-" ? stream::Input::standard_input(&cancel())
                                       : stream::Input::open(command.input(), &cancel())),
@@ -344,14 +345,14 @@ class Work {
     const std::vector<age::SharedRecipient> theirs = age::recipients_of(unlocker.identities());
     recipients.insert(recipients.end(), theirs.begin(), theirs.end());
     const SecretBytes passphrase = command_.passphrase ? new_passphrase() : SecretBytes();
-    run([&](const stream::Options& options) {
-      const stream::NewPayload payload = stream::find_format("age").make(
-          {recipients, passphrase, age::written_work_factor, until_signal()}, {}, options.kernel,
-          options.device_use);
-      stream::Output output = create_output(stream::new_file_mode());
-      (void)stream::encrypt(input_, output, payload, options,
-                            command_.armor ? stream::Encoding::armored : stream::Encoding::binary);
-      warn_of(output);
+    run([&](const stream::Work& work) {
+      const stream::NewPayload payload = stream::find_format("age").new_payload(
+          {recipients, passphrase, age::written_work_factor, until_signal()}, {}, work);
+      const auto output = create_output(stream::new_file_mode());
+      (void)stream::encrypt_file(
+          input_, *output, payload, work,
+          command_.armor ? stream::Encoding::armored : stream::Encoding::binary);
+      warn_of(*output);
     });
   }
 
@@ -361,7 +362,7 @@ class Work {
     if (input_.is_terminal()) {
       input_ = read_typed();
     }
-    run([&](const stream::Options& options) { decrypt_from(unlocker, options); });
+    run([&](const stream::Work& work) { decrypt_from(unlocker, work); });
   }
 
  private:
@@ -369,26 +370,22 @@ class Work {
   void run(const Task& task) {
     const std::optional<std::uint64_t> bytes =
         input_.is_seekable() ? std::optional(input_.bytes()) : std::nullopt;
-    const Choice choice = chooser_.for_input(bytes);
-    const std::unique_ptr<Executor> executor = choice.executor_for(bytes);
-    executor->start();
-    task(stream::Options{.executor = *executor,
-                         .kernel = choice.kernel,
-                         .piece_bytes = choice.piece_bytes,
-                         .cancel = &cancel()});
+    stream::Work work = chooser_.for_input(bytes);
+    const std::unique_ptr<Executor> executor = chooser_.start_threads(work, bytes);
+    task(work);
   }
 
-  void decrypt_from(Unlocker& unlocker, const stream::Options& options) {
+  void decrypt_from(Unlocker& unlocker, const stream::Work& work) {
     const stream::EncryptedFile file(input_);
     const bool has_passphrase = file.head().summary().stanzas.front().type == age::scrypt_type;
-    const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, options);
-    stream::Output output = create_output(stream::new_file_mode());
-    (void)stream::decrypt(file.source(), output, payload, {}, options);
-    warn_of(output);
+    const stream::OpenedPayload payload = open(file, unlocker, has_passphrase, work);
+    const auto output = create_output(stream::new_file_mode());
+    (void)stream::decrypt_file(file.source(), *output, payload, {}, work);
+    warn_of(*output);
   }
 
   stream::OpenedPayload open(const stream::EncryptedFile& file, Unlocker& unlocker,
-                             bool has_passphrase, const stream::Options& options) const {
+                             bool has_passphrase, const stream::Work& work) const {
     age::Credentials credentials = unlocker.credentials();
     // A plugin may know the passphrase. What it fails at is told, because nobody else is asked.
     const bool has_identities = !(command_.identity_files.empty() && command_.plugins.empty());
@@ -397,7 +394,7 @@ class Work {
       credentials.ask_passphrase = [] { return ask_as_age("Enter passphrase: "); };
     }
     try {
-      return file.head().open(file.source(), credentials, options.kernel, options.device_use);
+      return file.head().open(file.source(), credentials, work);
     } catch (const Error& error) {
       if (error.code != ErrorCode::wrong_key) {
         throw;
@@ -411,16 +408,16 @@ class Work {
     }
   }
 
-  [[nodiscard]] stream::Output create_output(mode_t permissions) const {
-    stream::OutputOptions options;
-    options.overwrite = true;
-    options.permissions = permissions;
-    options.source = &input_;
-    options.cancel = &cancel();
-    options.warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); };
+  [[nodiscard]] std::unique_ptr<stream::Output> create_output(mode_t permissions) const {
+    const stream::OutputOptions options{
+        .overwrite = true,
+        .source = &input_,
+        .cancel = &cancel(),
+        .warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); },
+        .file = {.permissions = permissions}};
     const std::string name = command_.output();
-    return name.empty() || name == "-" ? stream::Output::standard_output(options)
-                                       : stream::Output::create(name, options);
+    return name.empty() || name == "-" ? stream::standard_output(options)
+                                       : stream::create_output(name, options);
   }
 
   static void warn_of(const stream::Output& output) {
@@ -464,11 +461,11 @@ int run(const AgeCommand& command) {
       !command.decrypt && !command.armor && command.output().empty() && isatty(STDOUT_FILENO) == 1,
       "refusing to output binary to the terminal",
       {"did you mean -a/--armor?", "force it with \"-o -\""});
-  Work work(command);
+  AgeRun file(command);
   if (command.decrypt) {
-    work.decrypt();
+    file.decrypt();
   } else {
-    work.encrypt();
+    file.encrypt();
   }
   return exit_done;
 }

@@ -147,7 +147,7 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
     decoded.emplace(input);
   }
   stream::Source& source = decoded ? static_cast<stream::Source&>(*decoded) : input;
-  const stream::Options& options = task.options;
+  const stream::Work& work = task.work;
   if (command.decrypt) {
     refuse_terminal(input);
   }
@@ -157,7 +157,7 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
   if (command.openssl) {
     head = salted_head(command, source);
   }
-  stream::Output output =
+  std::unique_ptr<stream::Output> output =
       create_output(command.transfer, task.output, input, {.encrypts = !command.decrypt});
   if (command.openssl) {
     // Asked for late: nobody should type a passphrase for an input or output that cannot be used.
@@ -165,12 +165,12 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
   }
   stream::Totals totals;
   if (name.is_gcm()) {
-    const GcmKey key(secrets.key, options.kernel, options.device_use);
-    totals = command.decrypt ? stream::open_gcm(input, output, key, secrets.iv, aad, options)
-                             : stream::seal_gcm(input, output, key, secrets.iv, aad, options);
+    const GcmKey key(secrets.key, work.kernel, work.device_use);
+    totals = command.decrypt ? stream::open_gcm(input, *output, key, secrets.iv, aad, work)
+                             : stream::seal_gcm(input, *output, key, secrets.iv, aad, work);
   } else {
-    const RawKey key(name.cipher, *name.mode, secrets.key, options.kernel,
-                     command.unit_bytes.value_or(0), options.device_use);
+    const RawKey key(name.cipher, *name.mode, secrets.key, work.kernel,
+                     command.unit_bytes.value_or(0), work.device_use);
     stream::RawTask message{.key = key,
                             .direction = command.direction(),
                             .iv = secrets.iv,
@@ -180,13 +180,13 @@ Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets
       message.head = head;
       message.hint_when_wrong = hint_when_wrong(command);
     }
-    totals = stream::crypt_raw(source, output, message, options);
+    totals = stream::crypt_raw(source, *output, message, work);
   }
   if (command.no_pbkdf2) {
     print_warning_with_hint(input.name() + ": one hash is all that protects its passphrase",
                             "encrypt the text anew with paes encrypt");
   }
-  return hand_on(command.transfer, std::move(output), {totals.text_bytes});
+  return hand_on(command.transfer, std::move(output), totals);
 }
 
 int crypt(CipherCommand& command) {

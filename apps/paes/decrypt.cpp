@@ -34,17 +34,16 @@ Written decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
                 input.name() + ": is a file of age, which --resume cannot continue",
                 "decrypt it without --resume");
   }
-  stream::Output output =
+  std::unique_ptr<stream::Output> output =
       create_output(command.transfer, task.output, input,
                     {.encrypts = false, .is_resumable = resumable, .is_grouped = task.is_grouped});
-  stream::ResumedTotals totals;
+  stream::Totals totals;
   if (resumable) {
     const SecretBytes key = unlocker.open(container->envelope()).take_plaintext();
-    totals = stream::decrypt_resumably(input, output, *container, key, print_warning, task.options);
+    totals = stream::decrypt_resumably(input, *output, *container, key, print_warning, task.work);
   } else {
-    const stream::OpenedPayload payload = unlocker.open(file, task.options);
-    totals.text_bytes =
-        stream::decrypt(file.source(), output, payload, range, task.options).text_bytes;
+    const stream::OpenedPayload payload = unlocker.open(file, task.work);
+    totals = stream::decrypt_file(file.source(), *output, payload, range, task.work);
     warn_of_partial(task.output);
   }
   return hand_on(command.transfer, std::move(output), totals);
@@ -66,9 +65,8 @@ int decrypt_files(DecryptCommand& command) {
   Transfer transfer{"decrypt", decrypted_name, Takes::encrypted, [&](const FileTask& task) {
                       return decrypt_one(command, unlocker, range, task);
                     }};
-  transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
-                       const stream::Options& options) {
-    return stream::opening_layout(offset, text_bytes, options);
+  transfer.layout = [](const stream::Work& work) {
+    return stream::opening_layout(0, std::nullopt, work);
   };
   return run_transfer(command.transfer, chooser, transfer, std::move(list));
 }

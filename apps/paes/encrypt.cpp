@@ -83,20 +83,22 @@ class NewIdentity {
   std::atomic<bool> kept_{false};
 };
 
-std::uint64_t encrypt_afresh(const EncryptCommand& command, const Sealer& sealer,
-                             NewIdentity& identity, stream::Input& input, stream::Output& output,
-                             const stream::Options& options) {
-  const stream::NewPayload payload = sealer.new_payload(parse_format(command), options);
+stream::Totals encrypt_afresh(const EncryptCommand& command, const Sealer& sealer,
+                              NewIdentity& identity, stream::Input& input, stream::Output& output,
+                              const stream::Work& work) {
+  const stream::NewPayload payload = sealer.sealed([&](const age::SealTo& to) {
+    return parse_format(command).new_payload(to, sealer.shape(), work);
+  });
   if (!output.is_discardable()) {
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
   try {
     const stream::Totals totals =
-        stream::encrypt(input, output, payload, options, command.encoding());
-    if (!output.is_unnamed()) {
+        stream::encrypt_file(input, output, payload, work, command.encoding());
+    if (output.unnamed() == nullptr) {
       identity.keep();
     }
-    return totals.text_bytes;
+    return totals;
   } catch (...) {
     // The last steps, syncing the folder for one, can fail after the output is complete.
     if (output.has_its_name()) {
@@ -115,16 +117,13 @@ Written encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& 
   const bool resumable = is_resumable(command.transfer, task.input, output_place.path);
   identity.refuse_as_output(output_place);
   command.sealing.refuse_as_output(output_place);
-  stream::Output output =
+  std::unique_ptr<stream::Output> output =
       create_output(command.transfer, output_place, task.input,
                     {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});
   sealer.ask_passphrase();
-  stream::ResumedTotals totals;
-  if (resumable) {
-    totals = stream::encrypt_resumably(task.input, output, sealer.resumable(), task.options);
-  } else {
-    totals.text_bytes = encrypt_afresh(command, sealer, identity, task.input, output, task.options);
-  }
+  const stream::Totals totals =
+      resumable ? stream::encrypt_resumably(task.input, *output, sealer.resumable(), task.work)
+                : encrypt_afresh(command, sealer, identity, task.input, *output, task.work);
   Written written = hand_on(command.transfer, std::move(output), totals);
   warn_of_leftover(output_place);
   if (!resumable) {
@@ -160,9 +159,8 @@ int encrypt_files(EncryptCommand& command) {
   Transfer transfer{"encrypt", name_output, Takes::plain, [&](const FileTask& task) {
                       return encrypt_one(command, sealer, identity, task);
                     }};
-  transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
-                       const stream::Options& options) {
-    return stream::sealing_layout(offset, text_bytes, options);
+  transfer.layout = [](const stream::Work& work) {
+    return stream::sealing_layout(0, std::nullopt, work);
   };
   transfer.has_named = [&] { identity.keep(); };
   transfer.more_members = [&](nlohmann::ordered_json& document) {

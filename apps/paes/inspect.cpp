@@ -181,7 +181,7 @@ ordered_json describe(const Findings& found) {
   ordered_json unfinished;
   if (found.unfinished) {
     const stream::JournalClaims& claims = found.unfinished->claims;
-    unfinished = {{"work", claims.work == stream::Work::encrypt ? "encrypt" : "decrypt"},
+    unfinished = {{"work", claims.work == stream::JournalKind::encrypt ? "encrypt" : "decrypt"},
                   {"text_bytes", claims.text_bytes},
                   {"complete_text_bytes", claims.complete_text_bytes}};
   }
@@ -212,7 +212,7 @@ Error with_hint(const std::string& file, const std::optional<Unfinished>& unfini
   if (!unfinished) {
     return with_leftover_hint(file, error);
   }
-  const bool is_decryption = unfinished->claims.work == stream::Work::decrypt;
+  const bool is_decryption = unfinished->claims.work == stream::JournalKind::decrypt;
   return {error.code, error.what(),
           unfinished->partial + " is the unfinished output of " +
               (is_decryption ? "a decryption" : "an encryption") + ", of which " +

@@ -84,7 +84,7 @@ class Rekeyer {
   [[nodiscard]] std::size_t rekey(const stream::FilePlace& place);
 
  private:
-  [[nodiscard]] std::vector<std::uint8_t> new_envelope(const age::OpenEnvelope& old);
+  [[nodiscard]] age::SealTo seal_to();
 
   const RekeyCommand& command_;
   Unlocker unlocker_;
@@ -93,33 +93,22 @@ class Rekeyer {
   SecretBytes new_passphrase_;         // empty until the first file needs it
 };
 
-std::vector<std::uint8_t> Rekeyer::new_envelope(const age::OpenEnvelope& old) {
-  if (command_.new_passphrase.given()) {
-    if (new_passphrase_.empty()) {
-      new_passphrase_ = command_.new_passphrase.read_new();
-    }
-    return age::seal_to_passphrase(new_passphrase_, old.plaintext(), age::written_work_factor,
-                                   until_signal());
+age::SealTo Rekeyer::seal_to() {
+  if (command_.new_passphrase.given() && new_passphrase_.empty()) {
+    new_passphrase_ = command_.new_passphrase.read_new();
   }
-  return command_.keeps_some()
-             ? old.changed(change_)
-             : age::seal_to_recipients(recipients_, old.plaintext(), until_signal());
+  return {recipients_, new_passphrase_, age::written_work_factor, until_signal()};
 }
 
 std::size_t Rekeyer::rekey(const stream::FilePlace& place) {
   const stream::PreambleFile file(
       place, {cancel(), leftover_hint(place.path), print_warning_with_hint, warn_of_abandoned});
   const stream::Rekeying rekeying = {
-      .check =
-          [this](Bytes envelope) {
-            if (command_.keeps_some()) {
-              age::check_change(envelope, change_);
-            }
-          },
+      .change = command_.keeps_some() ? &change_ : nullptr,
       .open = [this](Bytes envelope) { return unlocker_.open(envelope); },
-      .reseal = [this](const age::OpenEnvelope& old) { return new_envelope(old); }};
+      .seal_to = [this] { return seal_to(); }};
   return command_.restore ? stream::restore_recipients(file, rekeying)
-                          : stream::rekey(file, rekeying);
+                          : stream::rekey_file(file, rekeying);
 }
 
 // Notes in the outcome what came of it. Failures are printed, not thrown.

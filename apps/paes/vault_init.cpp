@@ -23,7 +23,7 @@
 #include "cli/report.hpp"
 #include "cli/vault_options.hpp"
 #include "core/descriptor.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/small_file.hpp"
 #include "vault/names.hpp"
 
@@ -116,19 +116,19 @@ bool has_folder_iv(const VaultInitCommand& command) {
 }
 
 void write_folder_iv(const std::string& path) {
-  stream::OutputOptions options;
-  options.only_new = true;
-  options.permissions = S_IRUSR | S_IRGRP | S_IROTH;  // as gocryptfs has it in every folder
-  options.must_last = true;
-  options.cancel = &cancel();
-  options.warn = print_warning;
-  stream::Output file = stream::Output::create(path, options);
+  constexpr mode_t permissions =
+      S_IRUSR | S_IRGRP | S_IROTH;  // as gocryptfs has it in every folder
+  const auto file =
+      stream::create_output(path, {.only_new = true,
+                                   .cancel = &cancel(),
+                                   .warn = print_warning,
+                                   .file = {.permissions = permissions, .must_last = true}});
   vault::FolderIv iv;
   do {
     random_bytes(iv);
   } while (iv == vault::FolderIv{});  // gocryptfs takes zeros for damage
-  file.write(iv);
-  file.commit(iv.size());
+  file->write(iv);
+  file->commit(iv.size());
 }
 
 void check_folder_iv(const std::string& path) {

@@ -21,8 +21,8 @@ Written verify_one(const VerifyCommand& command, Unlocker& unlocker, const FileT
   refuse_terminal(task.input);
   const stream::EncryptedFile file(task.input);
   task.outcome.take(file.head().format());
-  const stream::OpenedPayload payload = unlocker.open(file, task.options);
-  const stream::Verification found = stream::verify(file.source(), payload, task.options);
+  const stream::OpenedPayload payload = unlocker.open(file, task.work);
+  const stream::Verification found = stream::verify_file(file.source(), payload, task.work);
   add_damage(task.outcome.more, found);
   task.outcome.result = verified_text(command.transfer, task.input.name(), found);
   return {{found.extent.text_bytes}};
@@ -35,9 +35,8 @@ int verify_files(VerifyCommand& command) {
   Unlocker unlocker(command.unlock);
   Transfer transfer{"verify", nullptr, Takes::encrypted,
                     [&](const FileTask& task) { return verify_one(command, unlocker, task); }};
-  transfer.layout = [](std::uint64_t offset, std::optional<std::uint64_t> text_bytes,
-                       const stream::Options& options) {
-    return stream::opening_layout(offset, text_bytes, options);
+  transfer.layout = [](const stream::Work& work) {
+    return stream::opening_layout(0, std::nullopt, work);
   };
   return run_transfer(command.transfer, chooser, transfer, std::move(list));
 }

@@ -76,7 +76,7 @@ class FileRuns {
   static constexpr auto suite = container::Suite::cobblestone_256;
 
   [[nodiscard]] std::string path(const char* name) const { return folder_ + "/" + name; }
-  [[nodiscard]] stream::Options work_options() const { return {*executor_, *kernel_}; }
+  [[nodiscard]] stream::Work work_options() const { return {*executor_, *kernel_}; }
 
   // On rank 0.
   void make_files(std::array<char, 1024>& folder) {

@@ -43,7 +43,7 @@ void check_length(Bytes contents, std::string_view source) {
 // number, and is put in front of take's errors.
 template <typename Take>
 void for_each_key_line(Bytes contents, std::string_view source, std::string_view kind, Take take) {
-  const auto refuse = [&](const std::string& why) -> Error {
+  const auto file_error = [&](const std::string& why) -> Error {
     return {ErrorCode::usage, std::string(source) + ": " + why};
   };
   std::string_view rest = libcrypto::text_of(contents);
@@ -59,7 +59,7 @@ void for_each_key_line(Bytes contents, std::string_view source, std::string_view
       continue;
     }
     if (++keys > max_file_keys) {
-      throw refuse("more than " + std::to_string(max_file_keys) + " keys");
+      throw file_error("more than " + std::to_string(max_file_keys) + " keys");
     }
     const std::string where = std::string(source) + " line " + std::to_string(number) + ": ";
     try {
@@ -69,7 +69,7 @@ void for_each_key_line(Bytes contents, std::string_view source, std::string_view
     }
   }
   if (keys == 0) {
-    throw refuse("holds no " + std::string(kind));
+    throw file_error("holds no " + std::string(kind));
   }
 }
 

@@ -63,23 +63,23 @@ SharedIdentity read_openssh_key(Bytes data, const std::string& name, const Promp
 
 std::vector<SharedIdentity> parse_identity_file(Bytes contents, const std::string& name,
                                                 const Prompts& prompts) {
-  const auto refuse = [&](const char* why, const char* hint = "") -> Error {
+  const auto file_error = [&](const char* why, const char* hint = "") -> Error {
     return {ErrorCode::usage, name + ": " + why, hint};
   };
   if (contents.size() > max_key_file_bytes) {
-    throw refuse("is too long for a private key");
+    throw file_error("is too long for a private key");
   }
   const auto block = pem::parse(libcrypto::text_of(contents));
   if (!block && pem::has_several(libcrypto::text_of(contents))) {
-    throw refuse("holds more than one key in PEM",
-                 "give each key a file of its own, and each file with -i");
+    throw file_error("holds more than one key in PEM",
+                     "give each key a file of its own, and each file with -i");
   }
   if (!block) {
-    throw refuse("is damaged: it is not one block of PEM");
+    throw file_error("is damaged: it is not one block of PEM");
   }
   if (block->has_fields || block->label == "ENCRYPTED PRIVATE KEY") {
-    throw refuse("is encrypted in an old form, which paes does not read",
-                 "ssh-keygen -p -f FILE writes it in OpenSSH's own form");
+    throw file_error("is encrypted in an old form, which paes does not read",
+                     "ssh-keygen -p -f FILE writes it in OpenSSH's own form");
   }
   if (block->label == openssh_label) {
     return {read_openssh_key(block->data, name, prompts)};
@@ -91,9 +91,11 @@ std::vector<SharedIdentity> parse_identity_file(Bytes contents, const std::strin
     return {read_pkcs8_key(block->data, name)};
   }
   if (block->label.ends_with("PUBLIC KEY")) {
-    throw refuse("is a public key in PEM, which opens nothing", "give the file of the private key");
+    throw file_error("is a public key in PEM, which opens nothing",
+                     "give the file of the private key");
   }
-  throw refuse("is PEM, but no private key that age takes", "age takes ssh-ed25519 and ssh-rsa");
+  throw file_error("is PEM, but no private key that age takes",
+                   "age takes ssh-ed25519 and ssh-rsa");
 }
 
 }  // namespace

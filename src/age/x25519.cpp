@@ -160,23 +160,23 @@ OtherKey other_key(std::string_view text) noexcept {
 // Why `text` is no key of the kind `part`. Never repeats the text, which may be a secret.
 Error refusal(const std::string& name, std::string_view text, bech32::Decoded decoded,
               std::string_view part) {
-  const auto refuse = [&](const std::string& why, const char* hint = "") {
+  const auto key_error = [&](const std::string& why, const char* hint = "") {
     return Error(ErrorCode::usage, name + ": " + why, hint);
   };
   if (const OtherKey other = other_key(text); !other.what.empty()) {
-    return refuse("is " + std::string(other.what), other.hint);
+    return key_error("is " + std::string(other.what), other.hint);
   }
   switch (decoded) {
     case bech32::Decoded::other_kind:
-      return refuse("does not begin with " + std::string(part) + "1");
+      return key_error("does not begin with " + std::string(part) + "1");
     case bech32::Decoded::bad_length:
-      return refuse("is not " + std::to_string(bech32::text_length(part)) + " characters long");
+      return key_error("is not " + std::to_string(bech32::text_length(part)) + " characters long");
     case bech32::Decoded::bad_character:
-      return refuse("has a character that keys do not have");
+      return key_error("has a character that keys do not have");
     case bech32::Decoded::bad_checksum:
-      return refuse("has a typing error: its checksum is wrong");
+      return key_error("has a typing error: its checksum is wrong");
     default:
-      return refuse("is not in its canonical spelling");
+      return key_error("is not in its canonical spelling");
   }
 }
 

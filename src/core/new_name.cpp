@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/new_name.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
 #include "core/descriptor.hpp"
@@ -81,22 +78,18 @@ bool is_refusal(int error) noexcept {
 }
 
 Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                           AvoidedWays avoid) noexcept {
-  if (!avoid.noreplace) {
-    if (renameat2(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) {
-      return {};
-    }
-    if (!is_refusal(errno)) {
-      return {errno};
-    }
+                           const NewFileCalls& calls) noexcept {
+  if (calls.rename(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return {};
   }
-  if (!avoid.link) {
-    if (linkat(folder, from.c_str(), folder, to.c_str(), 0) == 0) {
-      return {0, unlinkat(folder, from.c_str(), 0) == 0 ? 0 : errno};
-    }
-    if (!is_refusal(errno)) {
-      return {errno};
-    }
+  if (!is_refusal(errno)) {
+    return {errno};
+  }
+  if (calls.link(folder, from.c_str(), folder, to.c_str(), 0) == 0) {
+    return {0, unlinkat(folder, from.c_str(), 0) == 0 ? 0 : errno};
+  }
+  if (!is_refusal(errno)) {
+    return {errno};
   }
   Renamed tried = try_rename(folder, from);
   if (tried.error == 0) {

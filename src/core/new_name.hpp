@@ -4,15 +4,22 @@
 // first; new_name.cpp says what can then go wrong.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <string>
 
 namespace paes {
 
-// Calls to avoid, as if the file system lacked them; for tests.
-struct AvoidedWays {
-  bool noreplace = false;  // renameat2 with RENAME_NOREPLACE
-  bool link = false;
+// The calls that not every file system has. What makes or names a file takes them from here, so
+// that a test can refuse each of them.
+struct NewFileCalls {
+  decltype(&openat) open_unnamed = openat;  // with O_TMPFILE
+  decltype(&linkat) link = linkat;
+  decltype(&renameat2) rename = renameat2;  // with RENAME_NOREPLACE
 };
+inline constexpr NewFileCalls system_calls{};
 
 // True if this errno of linkat(2) or renameat2(2) means that the file system, or a policy of the
 // system, has no such call for these files. Another call may then do the same.
@@ -29,6 +36,6 @@ struct Renamed {
 // Renames `from` to `to`, both relative to `folder`, unless something has the name `to`. A crash
 // may leave the file with both names.
 [[nodiscard]] Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                                         AvoidedWays avoid = {}) noexcept;
+                                         const NewFileCalls& calls = system_calls) noexcept;
 
 }  // namespace paes

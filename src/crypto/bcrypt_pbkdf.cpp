@@ -156,7 +156,7 @@ void bcrypt_hash(const Hash& passphrase, const Hash& salt, Blowfish& state, Bloc
   }
 }
 
-struct Work {
+struct Workspace {
   Blowfish state;
   Hash passphrase;
   Hash salt;
@@ -170,7 +170,7 @@ void bcrypt_pbkdf(Bytes passphrase, Bytes salt, std::uint32_t rounds,
                   const std::function<void()>& check, MutableBytes out) {
   assert(!passphrase.empty() && !salt.empty() && rounds > 0);
   assert(!out.empty() && out.size() <= max_bcrypt_bytes);
-  Secret<Work> work;
+  Secret<Workspace> work;
   libcrypto::sha512(passphrase, work->passphrase);
   std::vector<std::uint8_t> counted(salt.begin(), salt.end());
   counted.resize(salt.size() + 4);

@@ -13,8 +13,8 @@ namespace paes::cuda {
 // Calls `work`, and again after an error, because the error may be an earlier call's, which the
 // second try does not see. If the error stays, the context is lost: nothing of it runs any more,
 // and its memory cannot be read. Returns true if a try succeeded.
-template <class Work>
-bool try_twice(const Work& work) noexcept {
+template <class Task>
+bool try_twice(const Task& work) noexcept {
   for (int tries = 0; tries < 2; ++tries) {
     try {
       work();

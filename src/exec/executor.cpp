@@ -85,8 +85,8 @@ class OpenMpExecutor final : public Executor {
   }
 
   // Runs work for several threads, started from this one or from a new one with a pool of its own.
-  template <typename Work>
-  void as_team(const Work& work) const {
+  template <typename Task>
+  void as_team(const Task& work) const {
     if (!has_lost_its_threads()) {
       work();
       return;

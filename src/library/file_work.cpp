@@ -10,48 +10,44 @@
 
 #include "kernel/registry.hpp"
 #include "stream/container/chunk_cipher.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace paes::stream {
-
-FileWork::FileWork(const FileOptions& options)
-    : device_(options.device),
-      kernel_(find_kernel(Cipher::aes, options.kernel)),
-      executor_(make_executor(Schedule::omp_dynamic, options.threads)),
-      piece_bytes_(options.piece_bytes),
-      cancel_(options.cancel) {
-  const std::size_t most = device_ == nullptr ? max_piece_bytes : max_device_piece_bytes;
-  if (piece_bytes_ > most) {
-    throw Error(ErrorCode::usage, "piece_bytes: " + std::to_string(piece_bytes_) +
-                                      " is above the limit of " + std::to_string(most));
-  }
-}
-
-Options FileWork::for_items(std::uint64_t items, std::size_t items_a_buffer) const {
-  const bool spread = executor_->threads() > 1 && items > items_a_buffer;
-  if (spread) {
-    start_here(*executor_);
-  }
-  return {.executor = spread ? *executor_ : serial_executor(),
-          .kernel = kernel_,
-          .piece_bytes = piece_bytes_,
-          .cancel = cancel_,
-          .device_use = {device_.get(), WhenBusy::wait}};
-}
-
-Options FileWork::for_all(const Source& source, Watch& watch) const {
-  Options options = for_items(source.is_seekable() ? source.bytes() : UINT64_MAX, piece_bytes_);
-  options.cancel = watch.cancel();
-  options.progress = watch.progress();
-  return options;
-}
 
 namespace {
 
 constexpr int report_interval_ms = 100;
 
+std::size_t checked_piece_bytes(const FileOptions& options) {
+  const std::size_t most = options.device == nullptr ? max_piece_bytes : max_device_piece_bytes;
+  if (options.piece_bytes > most) {
+    throw Error(ErrorCode::usage, "piece_bytes: " + std::to_string(options.piece_bytes) +
+                                      " is above the limit of " + std::to_string(most));
+  }
+  return options.piece_bytes;
+}
+
 }  // namespace
 
-Watch::Watch(const FileOptions& options, Source& source) : options_(options), source_(source) {
+WorkMaker::WorkMaker(const FileOptions& options)
+    : device_(options.device),
+      work_{.kernel = find_kernel(Cipher::aes, options.kernel),
+            .piece_bytes = checked_piece_bytes(options),
+            .cancel = options.cancel,
+            .device_use = {device_.get(), WhenBusy::wait}},
+      executor_(make_executor(Schedule::omp_dynamic, options.threads)) {}
+
+Work WorkMaker::for_items(std::uint64_t items, std::size_t items_a_buffer) const {
+  Work work = work_;
+  if (executor_->threads() > 1 && items > items_a_buffer) {
+    start_here(*executor_);
+    work.executor = *executor_;
+  }
+  return work;
+}
+
+FileCall::FileCall(const FileOptions& options, Source& source)
+    : options_(options), source_(source), maker_(options) {
   if (options.progress != nullptr || options.cancel != nullptr) {
     (void)is_over_.descriptor();  // here, where it may throw
     if (options.cancel != nullptr) {
@@ -66,24 +62,28 @@ Watch::Watch(const FileOptions& options, Source& source) : options_(options), so
   }
 }
 
-Watch::~Watch() { end_watch(); }
+FileCall::~FileCall() { end_watch(); }
 
-void Watch::end_watch() noexcept {
+void FileCall::end_watch() noexcept {
   is_over_.request();
   if (thread_.joinable()) {
     thread_.join();
   }
 }
 
-void Watch::stop() noexcept {
+void FileCall::stop() noexcept {
   stop_.request();
   source_.stop_waiting();
 }
 
-void Watch::over(const std::function<void()>& work) {
+void FileCall::run(const std::function<void(const Work& work)>& task) {
   check(options_.cancel);
   try {
-    work();
+    Work work = maker_.for_items(source_.is_seekable() ? source_.bytes() : UINT64_MAX,
+                                 options_.piece_bytes);
+    work.cancel = &stop_;
+    work.progress = &done_bytes_;
+    task(work);
     has_succeeded_.store(true);
   } catch (...) {
     end_watch();
@@ -96,7 +96,7 @@ void Watch::over(const std::function<void()>& work) {
 }
 
 // All is done: nothing can be stopped any more.
-void Watch::report_end() noexcept {
+void FileCall::report_end() noexcept {
   try {
     if (has_succeeded_.load() && options_.progress != nullptr) {
       options_.progress(done_bytes_.load(), done_bytes_.load());
@@ -105,7 +105,7 @@ void Watch::report_end() noexcept {
   }
 }
 
-void Watch::watch() noexcept {
+void FileCall::watch() noexcept {
   const int timeout_ms = options_.progress != nullptr ? report_interval_ms : -1;
   pollfd events[] = {{is_over_.descriptor(), POLLIN, 0},
                      {options_.cancel != nullptr ? options_.cancel->descriptor() : -1, POLLIN, 0}};
@@ -131,6 +131,19 @@ void Watch::watch() noexcept {
   }
 }
 
+std::unique_ptr<Output> output_for(const std::string& path, const Source* source, bool encrypts,
+                                   const FileOptions& options, const Cancel* cancel) {
+  const auto* const input = dynamic_cast<const Input*>(source);
+  OutputOptions wanted{
+      .overwrite = options.overwrite, .source = input, .cancel = cancel, .warn = options.warn};
+  if (input != nullptr) {
+    wanted.file.permissions = encrypts ? encrypted_mode(*input) : decrypted_mode(*input);
+  } else if (encrypts) {
+    wanted.file.permissions = new_file_mode();
+  }
+  return create_output(path, wanted);
+}
+
 void warn_of(const Output& output,
              const std::function<void(const std::string& what_why)>& warn) noexcept {
   try {
@@ -141,32 +154,29 @@ void warn_of(const Output& output,
   }
 }
 
-NewPayload new_payload(const SealFor& seal_for, const Options& options) {
+NewPayload payload_for(const SealFor& seal_for, const Work& work) {
   check(seal_for);
   if (!seal_for.key.is_empty()) {
     const auto& own = KeyParts::of(seal_for.key);
-    return new_bare_payload(own.key, own.context, options.kernel, options.device_use);
+    return new_bare_payload(own.key, own.context, work);
   }
   const auto suite = seal_for.key_bits == 128 ? container::Suite::cobblestone_128
                                               : container::Suite::cobblestone_256;
-  SecretBytes input_key(container::key_bytes(suite));
-  random_bytes(input_key);
-  return new_container({suite}, seal_envelope(seal_for, input_key, options.cancel), input_key,
-                       options.kernel, options.device_use);
+  const std::vector<age::SharedRecipient> recipients = recipients_of(seal_for.recipients);
+  return find_format("paes").new_payload(seal_to(seal_for, recipients, work.cancel), {suite}, work);
 }
 
-OpenedFile::OpenedFile(Source& from, const OpenWith& open_with, const Options& options)
-    : source_(&from) {
+OpenedFile::OpenedFile(Source& from, const OpenWith& open_with, const Work& work) : source_(&from) {
   check(open_with);
   if (!open_with.key.is_empty()) {
     const auto& own = KeyParts::of(open_with.key);
-    payload_ = open_bare_payload(from, own.key, own.context, options.kernel, options.device_use);
+    payload_ = open_bare_payload(from, own.key, own.context, work);
     return;
   }
   file_ = std::make_unique<EncryptedFile>(from);
   source_ = &file_->source();
-  with_credentials(open_with, options.cancel, [&](const age::Credentials& credentials) {
-    payload_ = file_->head().open(*source_, credentials, options.kernel, options.device_use);
+  with_credentials(open_with, work.cancel, [&](const age::Credentials& credentials) {
+    payload_ = file_->head().open(*source_, credentials, work);
   });
 }
 

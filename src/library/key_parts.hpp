@@ -42,10 +42,13 @@ struct KeyParts {
 void check(const SealFor& seal_for);
 void check(const OpenWith& open_with);
 
-// The envelope of a new file. `seal_for` has recipients or a passphrase. Throws once `cancel` is
-// requested, which may be null.
-[[nodiscard]] std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key,
-                                                      const Cancel* cancel);
+[[nodiscard]] std::vector<age::SharedRecipient> recipients_of(
+    std::span<const Recipient> recipients);
+// For whom an envelope is. `seal_for` has recipients, which recipients_of() gave, or a passphrase;
+// both must outlive the result. Sealing throws once `cancel` is requested, which may be null.
+[[nodiscard]] age::SealTo seal_to(const SealFor& seal_for,
+                                  std::span<const age::SharedRecipient> recipients,
+                                  const Cancel* cancel);
 // Calls `open` with the keys that open a file. `open` throws once `cancel` is requested, which may
 // be null.
 void with_credentials(const OpenWith& open_with, const Cancel* cancel,

@@ -296,8 +296,8 @@ struct PAES_HIDDEN CobblestoneDecryptor::State {
     return bytes;
   }
 
-  template <typename Work>
-  void all_or_zeros(MutableBytes text, const Work& work) {
+  template <typename Task>
+  void all_or_zeros(MutableBytes text, const Task& work) {
     try {
       work();
     } catch (...) {

@@ -3,37 +3,17 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "age/envelope.hpp"
 #include "library/file_work.hpp"
 #include "stream/container/container_file.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/input.hpp"
-#include "stream/file/output.hpp"
 #include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
-
-namespace {
-
-// The output for a source. A text from a callback has no mode of its own.
-stream::Output create_output(const std::string& path, const stream::Source& source, bool encrypts,
-                             const FileOptions& options, const Cancel* cancel) {
-  const auto* const input = dynamic_cast<const stream::Input*>(&source);
-  stream::OutputOptions wanted;
-  wanted.overwrite = options.overwrite;
-  wanted.source = input;
-  wanted.cancel = cancel;
-  wanted.warn = options.warn;
-  if (input != nullptr) {
-    wanted.permissions = encrypts ? stream::encrypted_mode(*input) : stream::decrypted_mode(*input);
-  } else if (encrypts) {
-    wanted.permissions = stream::new_file_mode();
-  }
-  return stream::Output::create(path, wanted);
-}
-
-}  // namespace
 
 FileSource::FileSource(std::shared_ptr<stream::Source> source) noexcept
     : source_(std::move(source)) {}
@@ -61,16 +41,14 @@ FileSource FileSource::callback(ReadAt read_at, std::uint64_t bytes, const std::
 std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
                                  const SealFor& seal_for, const FileOptions& options) {
   stream::Source& source = FileParts::of(from);
-  const stream::FileWork work(options);
-  stream::Watch watch(options, source);
-  watch.expect(source.is_seekable() ? source.bytes() : 0);
+  stream::FileCall call(options, source);
+  call.expect(source.is_seekable() ? source.bytes() : 0);
   std::uint64_t text_bytes = 0;
-  watch.over([&] {
-    stream::Output output = create_output(to, source, true, options, watch.cancel());
-    const stream::Options how = work.for_all(source, watch);
-    const stream::NewPayload payload = stream::new_payload(seal_for, how);
-    text_bytes = stream::encrypt(source, output, payload, how).text_bytes;
-    stream::warn_of(output, options.warn);
+  call.run([&](const stream::Work& work) {
+    const auto output = stream::output_for(to, &source, true, options, work.cancel);
+    const stream::NewPayload payload = stream::payload_for(seal_for, work);
+    text_bytes = stream::encrypt_file(source, *output, payload, work).text_bytes;
+    stream::warn_of(*output, options.warn);
   });
   return text_bytes;
 }
@@ -78,16 +56,14 @@ std::uint64_t paes::encrypt_file(const FileSource& from, const std::string& to,
 std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
                                  const OpenWith& open_with, const FileOptions& options) {
   stream::Source& source = FileParts::of(from);
-  const stream::FileWork work(options);
-  stream::Watch watch(options, source);
+  stream::FileCall call(options, source);
   std::uint64_t text_bytes = 0;
-  watch.over([&] {
-    stream::Output output = create_output(to, source, false, options, watch.cancel());
-    const stream::Options how = work.for_all(source, watch);
-    const stream::OpenedFile file(source, open_with, how);
-    watch.expect(file.payload().extent.text_bytes);
-    text_bytes = stream::decrypt(file.source(), output, file.payload(), {}, how).text_bytes;
-    stream::warn_of(output, options.warn);
+  call.run([&](const stream::Work& work) {
+    const auto output = stream::output_for(to, &source, false, options, work.cancel);
+    const stream::OpenedFile file(source, open_with, work);
+    call.expect(file.payload().extent.text_bytes);
+    text_bytes = stream::decrypt_file(file.source(), *output, file.payload(), {}, work).text_bytes;
+    stream::warn_of(*output, options.warn);
   });
   return text_bytes;
 }
@@ -95,14 +71,12 @@ std::uint64_t paes::decrypt_file(const FileSource& from, const std::string& to,
 paes::FileVerification paes::verify_file(const FileSource& from, const OpenWith& open_with,
                                          const FileOptions& options) {
   stream::Source& source = FileParts::of(from);
-  const stream::FileWork work(options);
-  stream::Watch watch(options, source);
+  stream::FileCall call(options, source);
   stream::Verification found;
-  watch.over([&] {
-    const stream::Options how = work.for_all(source, watch);
-    const stream::OpenedFile file(source, open_with, how);
-    watch.expect(file.payload().extent.text_bytes);
-    found = stream::verify(file.source(), file.payload(), how);
+  call.run([&](const stream::Work& work) {
+    const stream::OpenedFile file(source, open_with, work);
+    call.expect(file.payload().extent.text_bytes);
+    found = stream::verify_file(file.source(), file.payload(), work);
   });
   FileVerification result{.is_authentic = found.is_authentic(),
                           .text_bytes = found.extent.text_bytes,

@@ -8,10 +8,11 @@
 
 #include "age/encrypted_identity_file.hpp"
 #include "age/x25519.hpp"
+#include "core/refuse.hpp"
 #include "crypto/libcrypto.hpp"
 #include "encoding/pem.hpp"
 #include "library/key_parts.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/small_file.hpp"
 #include "stream/transfer/cancel.hpp"
 
@@ -62,9 +63,7 @@ std::vector<Identity> Identity::load(const std::string& path, const Passphrase& 
 
 std::vector<Identity> Identity::load(const std::string& path, const Passphrase& passphrase,
                                      const Cancel* cancel) {
-  if (passphrase.is_empty()) {
-    throw Error(ErrorCode::usage, "passphrase: is empty");
-  }
+  refuse(passphrase.is_empty(), "passphrase: is empty");
   const SecretBytes contents = stream::read_key_file(path, cancel);
   if (age::is_encrypted_identity_file(contents)) {
     return identities_of(age::open_identity_file(contents, path, KeyParts::of(passphrase).text, {},
@@ -85,19 +84,17 @@ Recipient Identity::recipient() const {
 
 void Identity::save(const std::string& path) const {
   const SecretBytes text = age::identity_file_text(*state_->key);
-  stream::Output file = stream::Output::create(path, {.only_new = true,
-                                                      .must_be_private = true,
-                                                      .permissions = S_IRUSR | S_IWUSR,
-                                                      .must_last = true});
-  file.write(Bytes(text));
-  file.commit(text.size());
+  const auto file = stream::create_output(
+      path,
+      {.only_new = true,
+       .file = {.permissions = S_IRUSR | S_IWUSR, .must_be_private = true, .must_last = true}});
+  file->write(Bytes(text));
+  file->commit(text.size());
 }
 
 Passphrase::Passphrase(std::string_view text)
     : state_(std::make_shared<const State>(State{SecretBytes(libcrypto::bytes_of(text))})) {
-  if (text.empty()) {
-    throw Error(ErrorCode::usage, "passphrase: is empty");
-  }
+  refuse(text.empty(), "passphrase: is empty");
 }
 
 CobblestoneKey::CobblestoneKey(Bytes key, Bytes context)
@@ -112,13 +109,9 @@ CobblestoneKey::CobblestoneKey(Bytes key, Bytes context)
 void check(const SealFor& seal_for) {
   const int ways = (seal_for.recipients.empty() ? 0 : 1) +
                    (seal_for.passphrase.is_empty() ? 0 : 1) + (seal_for.key.is_empty() ? 0 : 1);
-  if (ways == 0) {
-    throw Error(ErrorCode::usage, "recipients: nobody could decrypt the output",
-                "give recipients, a passphrase or a key");
-  }
-  if (ways > 1) {
-    throw Error(ErrorCode::usage, "recipients: a passphrase and a key each go alone");
-  }
+  refuse(ways == 0, "recipients: nobody could decrypt the output",
+         "give recipients, a passphrase or a key");
+  refuse(ways > 1, "recipients: a passphrase and a key each go alone");
   if (seal_for.key_bits != 128 && seal_for.key_bits != 256) {
     throw Error(ErrorCode::usage, "key_bits: " + std::to_string(seal_for.key_bits),
                 "AES has 128 and 256 here");
@@ -127,31 +120,28 @@ void check(const SealFor& seal_for) {
 
 void check(const OpenWith& open_with) {
   const bool has_age_key = !open_with.identities.empty() || !open_with.passphrase.is_empty();
-  if (!has_age_key && open_with.key.is_empty()) {
-    throw Error(ErrorCode::usage, "identities: nothing given could open a file",
-                "give identities, a passphrase or a key");
-  }
-  if (has_age_key && !open_with.key.is_empty()) {
-    throw Error(ErrorCode::usage, "key: goes alone, because its files have no envelope");
-  }
+  refuse(!has_age_key && open_with.key.is_empty(), "identities: nothing given could open a file",
+         "give identities, a passphrase or a key");
+  refuse(has_age_key && !open_with.key.is_empty(),
+         "key: goes alone, because its files have no envelope");
   if (open_with.max_work_factor < 1 || open_with.max_work_factor > age::highest_max_work_factor) {
     throw Error(ErrorCode::usage, "max_work_factor: " + std::to_string(open_with.max_work_factor),
                 "1 to " + std::to_string(age::highest_max_work_factor));
   }
 }
 
-std::vector<std::uint8_t> seal_envelope(const SealFor& seal_for, Bytes input_key,
-                                        const Cancel* cancel) {
-  const WaitReady wait = stream::waiting(cancel);
-  if (!seal_for.passphrase.is_empty()) {
-    return age::seal_to_passphrase(KeyParts::of(seal_for.passphrase).text, input_key,
-                                   age::written_work_factor, wait);
-  }
-  std::vector<age::SharedRecipient> recipients;
-  std::transform(seal_for.recipients.begin(), seal_for.recipients.end(),
-                 std::back_inserter(recipients),
+std::vector<age::SharedRecipient> recipients_of(std::span<const Recipient> recipients) {
+  std::vector<age::SharedRecipient> keys;
+  std::transform(recipients.begin(), recipients.end(), std::back_inserter(keys),
                  [](const Recipient& recipient) { return KeyParts::of(recipient).key; });
-  return age::seal_to_recipients(recipients, input_key, wait);
+  return keys;
+}
+
+age::SealTo seal_to(const SealFor& seal_for, std::span<const age::SharedRecipient> recipients,
+                    const Cancel* cancel) {
+  return {recipients,
+          seal_for.passphrase.is_empty() ? Bytes() : Bytes(KeyParts::of(seal_for.passphrase).text),
+          age::written_work_factor, stream::waiting(cancel)};
 }
 
 void with_credentials(const OpenWith& open_with, const Cancel* cancel,

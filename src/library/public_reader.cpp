@@ -37,16 +37,16 @@ struct PAES_HIDDEN Reader::State {
   void read(std::uint64_t offset, MutableBytes to) {
     const stream::WantedText wanted{offset, to};
     const Range chunks = extent().chunks_with({offset, offset + to.size()});
-    stream::Options options = work.for_items(chunks.count(), layout.items_a_buffer);
-    options.buffers = &buffers;
+    stream::Work how = work.for_items(chunks.count(), layout.items_a_buffer);
+    how.buffers = &buffers;
     (void)stream::transfer(input(), nullptr, layout,
                            stream::opening_into(wanted, *file.payload().cipher, input().name(),
                                                 extent().payload_offset),
-                           chunks, options);
+                           chunks, how);
   }
 
   FileSource source;
-  stream::FileWork work;
+  stream::WorkMaker work;
   stream::OpenedFile file;
   stream::Layout layout;
   stream::BufferPool buffers;

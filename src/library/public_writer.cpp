@@ -3,55 +3,37 @@
 // into the new file.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "core/forks.hpp"
+#include "core/refuse.hpp"
 #include "core/secret.hpp"
 #include "library/file_work.hpp"
 #include "stream/container/written_chunks.hpp"
-#include "stream/file/output.hpp"
 #include "stream/transfer/memory_ends.hpp"
 
 namespace paes {
 
 static_assert(file_chunk_bytes == cobblestone::chunk_text_bytes);
 
-namespace {
-
-[[noreturn]] void refuse(const std::string& what_why, const char* hint = "") {
-  throw Error(ErrorCode::usage, what_why, hint);
-}
-
-stream::Output create(const std::string& path, const FileOptions& options) {
-  stream::OutputOptions wanted;
-  wanted.overwrite = options.overwrite;
-  wanted.permissions = stream::new_file_mode();
-  wanted.cancel = options.cancel;
-  wanted.warn = options.warn;
-  return stream::Output::create(path, wanted);
-}
-
-}  // namespace
-
 struct PAES_HIDDEN Writer::State {
   enum class Order { unknown, in_order, anywhere };
 
-  State(std::optional<stream::Output> file, Write write, const SealFor& seal_for,
+  State(std::unique_ptr<stream::Output> file, Write write, const SealFor& seal_for,
         const FileOptions& options)
       : output(std::move(file)),
         callback(std::move(write), "the caller's file"),
         warn(options.warn),
         work(options),
-        payload(stream::new_payload(seal_for, work.for_items(1, 1))),
+        payload(stream::payload_for(seal_for, work.for_items(1, 1))),
         layout(stream::sealing_layout(payload.offset, std::nullopt, work.for_items(1, 1))),
         transform(stream::sealing(*payload.cipher)),
         buffers(layout, transform.device),
         kept(file_chunk_bytes) {
-    if (!output && !callback.is_there()) {
-      refuse("writer: there is no function to write the file with");
-    }
+    refuse(!output && !callback.is_there(), "writer: there is no function to write the file with");
     // A callback may fork: the child returns from it, and must not seal the rest.
     transform.run = [this, run = std::move(transform.run)](stream::Buffer& buffer) {
       check_process();
@@ -77,9 +59,7 @@ struct PAES_HIDDEN Writer::State {
     if (has_failed) {
       throw Error(ErrorCode::failure, "writer: an earlier call failed");
     }
-    if (is_committed) {
-      refuse("writer: is committed");
-    }
+    refuse(is_committed, "writer: is committed");
   }
 
   // With the mutex. `part_bytes`: how much of the last of them there is, if the text ends within
@@ -88,10 +68,9 @@ struct PAES_HIDDEN Writer::State {
     const bool with_last = part_bytes.has_value();
     stream::check_chunk_limit(sink().name(), chunks.end + (with_last ? 0 : 1));
     check_usable();
-    if (!written.claim(chunks, with_last)) {
-      refuse("writer: a chunk is written already, or lies after the end of the text",
-             "each chunk is written once");
-    }
+    const bool is_new = written.claim(chunks, with_last);
+    refuse(!is_new, "writer: a chunk is written already, or lies after the end of the text",
+           "each chunk is written once");
     if (with_last) {
       last_bytes = *part_bytes;
     }
@@ -115,10 +94,10 @@ struct PAES_HIDDEN Writer::State {
     here.total_bytes = offset + text.size();
     bool is_sealed = false;
     try {
-      stream::Options options = work.for_items(chunks.count(), here.items_a_buffer);
-      options.buffers = &buffers;
+      stream::Work how = work.for_items(chunks.count(), here.items_a_buffer);
+      how.buffers = &buffers;
       stream::MemorySource source(text, offset, sink().name());
-      (void)stream::transfer(source, &sink(), here, transform, chunks, options);
+      (void)stream::transfer(source, &sink(), here, transform, chunks, how);
       is_sealed = true;
     } catch (...) {
       end_call(is_sealed);
@@ -138,9 +117,8 @@ struct PAES_HIDDEN Writer::State {
     check_process();
     const std::lock_guard lock(mutex);
     check_usable();
-    if (order != Order::unknown && order != wanted) {
-      refuse("writer: write and write_at do not go together");
-    }
+    refuse(order != Order::unknown && order != wanted,
+           "writer: write and write_at do not go together");
     order = wanted;
   }
 
@@ -177,10 +155,11 @@ struct PAES_HIDDEN Writer::State {
 
   void write_at(std::uint64_t offset, Bytes text) {
     if (!sink().is_seekable()) {
-      refuse("writer: " + sink().name() + " is written in order");
+      throw Error(ErrorCode::usage, "writer: " + sink().name() + " is written in order");
     }
     if (offset % file_chunk_bytes != 0) {
-      refuse("writer: offset " + std::to_string(offset) + " is not where a chunk begins");
+      throw Error(ErrorCode::usage,
+                  "writer: offset " + std::to_string(offset) + " is not where a chunk begins");
     }
     take_order(Order::anywhere);
     const std::uint64_t first = offset / file_chunk_bytes;
@@ -209,13 +188,9 @@ struct PAES_HIDDEN Writer::State {
     {
       const std::lock_guard lock(mutex);
       check_usable();
-      if (calls != 0) {
-        refuse("writer: commit while another call is writing");
-      }
+      refuse(calls != 0, "writer: commit while another call is writing");
       const std::optional<std::uint64_t> count = written.count();
-      if (!count) {
-        refuse("writer: a chunk is missing before the end of the text");
-      }
+      refuse(!count, "writer: a chunk is missing before the end of the text");
       if (written.has_last()) {
         is_committed = true;
         return (*count - 1) * file_chunk_bytes + last_bytes;
@@ -228,10 +203,10 @@ struct PAES_HIDDEN Writer::State {
     return chunks.first * file_chunk_bytes + last.size();
   }
 
-  std::optional<stream::Output> output;  // or the callback
+  std::unique_ptr<stream::Output> output;  // or the callback
   stream::CallbackSink callback;
   std::function<void(const std::string&)> warn;
-  stream::FileWork work;
+  stream::WorkMaker work;
   stream::NewPayload payload;
   stream::Layout layout;
   stream::Transform transform;
@@ -253,9 +228,11 @@ struct PAES_HIDDEN Writer::State {
 };
 
 Writer::Writer(const std::string& path, const SealFor& seal_for, const FileOptions& options)
-    : state_(std::make_unique<State>(create(path, options), nullptr, seal_for, options)) {}
+    : state_(
+          std::make_unique<State>(stream::output_for(path, nullptr, true, options, options.cancel),
+                                  nullptr, seal_for, options)) {}
 Writer::Writer(Write write, const SealFor& seal_for, const FileOptions& options)
-    : state_(std::make_unique<State>(std::nullopt, std::move(write), seal_for, options)) {}
+    : state_(std::make_unique<State>(nullptr, std::move(write), seal_for, options)) {}
 Writer::~Writer() = default;
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;

@@ -24,7 +24,7 @@ Range own_chunks(const Communicator& communicator, const Extent& extent) {
 }
 
 stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                              Sealed sealed, Salt salt, const stream::Options& options) {
+                              Sealed sealed, Salt salt, const stream::Work& work) {
   container::Header header = {};
   together(communicator, [&] {
     stream::check_chunk_limit(input.name(), cobblestone::chunking.chunks_of(input.bytes()));
@@ -37,15 +37,15 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   broadcast(communicator, salt);
   const Extent extent{header.payload_offset(), input.bytes()};
   output.expect({extent.file_bytes(), stream::Filling::whole});
-  together(communicator, options.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const Touch& touch) {
     const ChunkCipher cipher(header.suite, sealed.input_key, container::context(header.suite), salt,
-                             options.kernel, options.device_use);
+                             work.kernel, work.device_use);
     if (communicator.is_first()) {
       output.write_at(0, stream::encode_head(header, sealed.envelope, salt, cipher.commitment()));
     }
     (void)stream::transfer(
-        input, &output, stream::sealing_layout(extent.payload_offset, extent.text_bytes, options),
-        stream::sealing(cipher), own_chunks(communicator, extent), touch.in_place_of(options));
+        input, &output, stream::sealing_layout(extent.payload_offset, extent.text_bytes, work),
+        stream::sealing(cipher), own_chunks(communicator, extent), touch.in_place_of(work));
     input.check_unchanged();
   });
   output.commit(extent.file_bytes());
@@ -74,13 +74,12 @@ stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
 
 // Collective. Returns the payload on every rank once its commitment has been checked.
 stream::OpenedPayload opened_on_all(Communicator& communicator, SharedInput& input, Opened& opened,
-                                    const stream::Options& options) {
+                                    const stream::Work& work) {
   broadcast(communicator, opened.header);
   broadcast(communicator, opened.input_key);
   std::optional<stream::OpenedPayload> payload;
   together(communicator, [&] {
-    payload.emplace(stream::open_container(input, opened.header, opened.input_key, options.kernel,
-                                           options.device_use));
+    payload.emplace(stream::open_container(input, opened.header, opened.input_key, work));
   });
   return std::move(*payload);
 }
@@ -88,32 +87,32 @@ stream::OpenedPayload opened_on_all(Communicator& communicator, SharedInput& inp
 }  // namespace
 
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Sealed sealed, const stream::Options& options) {
+                       Sealed sealed, const stream::Work& work) {
   Salt salt = {};
   on_first(communicator, [&] { random_bytes(salt); });
-  return encrypt_salted(communicator, input, output, std::move(sealed), salt, options);
+  return encrypt_salted(communicator, input, output, std::move(sealed), salt, work);
 }
 
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
                                  SharedOutput& output, Sealed sealed, Bytes salt,
-                                 const stream::Options& options) {
+                                 const stream::Work& work) {
   Salt chosen = {};
   std::copy_n(salt.begin(), chosen.size(), chosen.begin());
-  return encrypt_salted(communicator, input, output, std::move(sealed), chosen, options);
+  return encrypt_salted(communicator, input, output, std::move(sealed), chosen, work);
 }
 
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Opened opened, const stream::Options& options) {
-  const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, options);
+                       Opened opened, const stream::Work& work) {
+  const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, work);
   const Extent& extent = payload.extent;
   output.expect({extent.text_bytes, stream::Filling::sparse});
   on_first(communicator, [&] { stream::check_last_chunk(input, *payload.cipher, extent); });
-  together(communicator, options.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const Touch& touch) {
     stream::SparseSink sink(output);
-    (void)stream::transfer(
-        input, &sink, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
-        stream::opening(*payload.cipher, input.name(), extent.payload_offset),
-        own_chunks(communicator, extent), touch.in_place_of(options));
+    (void)stream::transfer(input, &sink,
+                           stream::opening_layout(extent.payload_offset, extent.text_bytes, work),
+                           stream::opening(*payload.cipher, input.name(), extent.payload_offset),
+                           own_chunks(communicator, extent), touch.in_place_of(work));
     input.check_unchanged();
   });
   output.commit(extent.text_bytes);
@@ -121,15 +120,15 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
 }
 
 stream::Verification verify(Communicator& communicator, SharedInput& input, Opened opened,
-                            const stream::Options& options) {
-  const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, options);
+                            const stream::Work& work) {
+  const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, work);
   const Extent& extent = payload.extent;
   stream::DamageLog own;
-  together(communicator, options.progress, [&](const Touch& touch) {
-    (void)stream::transfer(
-        input, nullptr, stream::opening_layout(extent.payload_offset, extent.text_bytes, options),
-        stream::verifying(*payload.cipher, own), own_chunks(communicator, extent),
-        touch.in_place_of(options));
+  together(communicator, work.progress, [&](const Touch& touch) {
+    (void)stream::transfer(input, nullptr,
+                           stream::opening_layout(extent.payload_offset, extent.text_bytes, work),
+                           stream::verifying(*payload.cipher, own),
+                           own_chunks(communicator, extent), touch.in_place_of(work));
     input.check_unchanged();
   });
   return {extent, of_all(communicator, own.found())};

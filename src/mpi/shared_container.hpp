@@ -21,18 +21,18 @@ struct Sealed {
   SecretBytes input_key;  // the envelope's content
 };
 
-// All are collective and throw the same Error on all ranks. Each rank has its own options; `cancel`
+// All are collective and throw the same Error on all ranks. Each rank has its own Work; `cancel`
 // is ignored (the communicator has one), and `progress` counts the work of all ranks.
 
 // Writes the container, and commits it.
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Sealed sealed, const stream::Options& options);
+                       Sealed sealed, const stream::Work& work);
 
 // Encrypts with a chosen salt, for tests that compare bytes (see
 // stream/container/container_file.hpp).
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
                                  SharedOutput& output, Sealed sealed, Bytes salt,
-                                 const stream::Options& options);
+                                 const stream::Work& work);
 
 // What rank 0 has found in a container and tells the others: header, and key in the envelope.
 struct Opened {
@@ -42,10 +42,10 @@ struct Opened {
 
 // Decrypts the payload and commits the text. Only authenticated bytes are written.
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Opened opened, const stream::Options& options);
+                       Opened opened, const stream::Work& work);
 
 // Authenticates everything, and writes nothing. Returns the same damage on all ranks.
 [[nodiscard]] stream::Verification verify(Communicator& communicator, SharedInput& input,
-                                          Opened opened, const stream::Options& options);
+                                          Opened opened, const stream::Work& work);
 
 }  // namespace paes::mpi

@@ -15,6 +15,7 @@
 #include "core/secret.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/together.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/transfer/memory_ends.hpp"
 #include "stream/transfer/wait.hpp"
 
@@ -127,8 +128,8 @@ SharedOutput::SharedOutput(Communicator& communicator, const std::string& path,
   Token token = {};
   std::string found_as;
   on_first(communicator, [&] {
-    options.is_shared = true;
-    made_.emplace(stream::Output::create(path, options));
+    options.file.role = stream::FileRole::shared;
+    made_ = stream::create_output(path, options);
     communicator.at_signal([this] { made_->discard(); });
     found_as = std::filesystem::absolute(made_->temporary_path()).string();
     random_bytes(token);

@@ -94,7 +94,7 @@ class SharedOutput : public stream::Sink {
   // Collective. Syncs what each rank wrote, and gives the complete file of `bytes` its name.
   void commit(std::uint64_t bytes);
   // The file on rank 0; null on the others.
-  [[nodiscard]] const stream::Output* made() const noexcept { return made_ ? &*made_ : nullptr; }
+  [[nodiscard]] const stream::Output* made() const noexcept { return made_.get(); }
 
  private:
   void find(const std::string& path);
@@ -102,8 +102,8 @@ class SharedOutput : public stream::Sink {
   Communicator& communicator_;
   std::string name_;
   std::optional<stream::Need> need_;
-  std::optional<stream::Output> made_;  // on rank 0
-  Descriptor here_;                     // POSIX
+  std::unique_ptr<stream::Output> made_;  // on rank 0
+  Descriptor here_;                       // POSIX
   std::unique_ptr<MpiFile> by_mpi_;
 };
 

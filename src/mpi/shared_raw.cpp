@@ -61,24 +61,24 @@ void share(Communicator& communicator, RawSecrets& secrets) {
 }
 
 stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                         const stream::RawTask& task, const stream::Options& options) {
+                         const stream::RawTask& task, const stream::Work& work) {
   std::size_t item_bytes = 0;
   together(communicator, [&] {
     if (!task.key.is_parallel(task.direction)) {
       throw Error(ErrorCode::usage, input.name() + ": this direction of the mode is chained",
                   "paes does it as fast as many ranks would");
     }
-    item_bytes = stream::RawTransfer::item_bytes_of(task, options);
+    item_bytes = stream::RawTransfer::item_bytes_of(task, work);
     stream::check_raw_length(input.name(), task, input.bytes(), true);
   });
   item_bytes = agreed(communicator, item_bytes);
   const stream::Need need = stream::raw_need(task, input.bytes());
   output.expect(need);
   stream::Moved own;
-  together(communicator, options.progress, [&](const Touch& touch) {
-    stream::RawTransfer message(input.name(), task, options, input.bytes(), item_bytes);
+  together(communicator, work.progress, [&](const Touch& touch) {
+    stream::RawTransfer message(input.name(), task, work, input.bytes(), item_bytes);
     own = message.run(input, output, own_items(communicator, message.layout()),
-                      touch.in_place_of(options));
+                      touch.in_place_of(work));
     input.check_unchanged();
   });
   // Only the rank with the last piece knows how long the text without padding is.
@@ -95,19 +95,19 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
 }
 
 stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options) {
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Work& work) {
   const std::uint64_t text_bytes = input.bytes();
   std::size_t piece_bytes = 0;
   together(communicator, [&] {
-    piece_bytes = stream::buffer_bytes(options);
+    piece_bytes = stream::buffer_bytes(work);
     stream::check_gcm_limit(input.name(), text_bytes);
   });
   piece_bytes = agreed(communicator, piece_bytes);
   output.expect({text_bytes + raw_tag_bytes, stream::Filling::whole});
   stream::GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
-  together(communicator, options.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const Touch& touch) {
     (void)message.seal(input, output, own_items(communicator, message.layout()),
-                       touch.in_place_of(options));
+                       touch.in_place_of(work));
     input.check_unchanged();
   });
   GhashPart all = join_in_order(communicator, message.message(), message.joined());
@@ -122,25 +122,25 @@ stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOu
 }
 
 stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options) {
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Work& work) {
   std::uint64_t text_bytes = 0;
   std::size_t piece_bytes = 0;
   together(communicator, [&] {
-    piece_bytes = stream::buffer_bytes(options);
+    piece_bytes = stream::buffer_bytes(work);
     text_bytes = stream::text_bytes_of_gcm(input.name(), input.bytes());
   });
   piece_bytes = agreed(communicator, piece_bytes);
   output.expect({text_bytes, stream::Filling::compressible});
   stream::GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   const Range own = own_items(communicator, message.layout());
-  together(communicator, options.progress,
-           [&](const Touch& touch) { message.hash(input, own, touch.in_place_of(options)); });
+  together(communicator, work.progress,
+           [&](const Touch& touch) { message.hash(input, own, touch.in_place_of(work)); });
   GhashPart all = join_in_order(communicator, message.message(), message.joined());
   const WipeOnExit wiped_all(all.value.bytes);
   on_first(communicator, [&] { message.check_tag(input, all); });
-  together(communicator, options.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const Touch& touch) {
     touch.done_bytes.store(message.layout().text_bytes_of(own) / 2);
-    message.open(input, output, touch.in_place_of(options));
+    message.open(input, output, touch.in_place_of(work));
     input.check_unchanged();
   });
   output.commit(text_bytes);

@@ -26,14 +26,14 @@ void share(Communicator& communicator, RawSecrets& secrets);
 // Processes the whole message and commits the output. `task` is the same on all ranks and has no
 // head. Throws Error(usage) for a chained direction.
 stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                         const stream::RawTask& task, const stream::Options& options);
+                         const stream::RawTask& task, const stream::Work& work);
 
 // Writes the ciphertext, then the tag of 16 bytes.
 stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Work& work);
 
 // Writes nothing before the tag is checked, and hashes each piece again while decrypting it.
 stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Options& options);
+                        const GcmKey& key, Bytes iv, Bytes aad, const stream::Work& work);
 
 }  // namespace paes::mpi

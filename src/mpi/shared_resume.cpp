@@ -55,31 +55,25 @@ class UnfinishedSink : public stream::Sink {
 class Attempt {
  public:
   using WorkOn =
-      std::function<void(stream::StripeWork& work, Range stripes, const stream::Options& options)>;
+      std::function<void(stream::StripeWork& work, Range stripes, const stream::Work& how)>;
 
   // `output` is rank 0's, and null on the others.
   Attempt(Communicator& communicator, SharedInput& input, stream::Output* output,
-          const stream::Started& started, const stream::Options& options)
-      : communicator_(communicator),
-        input_(input),
-        output_(output),
-        started_(started),
-        options_(options) {}
+          const stream::Started& started, const stream::Work& how)
+      : communicator_(communicator), input_(input), output_(output), started_(started), how_(how) {}
   ~Attempt() { communicator_.at_signal(nullptr); }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
   // Collective. Does the work and commits it. Returns nothing if other text was written under these
   // nonces before; the files are then unchanged.
-  std::optional<stream::ResumedTotals> run(Bytes key, const stream::Need& need,
-                                           const WorkOn& work_on) {
+  std::optional<stream::Totals> run(Bytes key, const stream::Need& need, const WorkOn& work_on) {
     try {
       open(key);
       has_begun_ = true;
       communicator_.at_signal([this] { work_->journal.keep(); });
       on_first(communicator_, [&] { output_->expect(need); });
-      together(communicator_, options_.progress,
-               [&](const Touch& touch) { run_own(touch, work_on); });
+      together(communicator_, how_.progress, [&](const Touch& touch) { run_own(touch, work_on); });
       together(communicator_, [&] {
         if (fdatasync(data_.number()) != 0) {
           throw_errno(name_);
@@ -98,9 +92,9 @@ class Attempt {
       }
       throw_what_is_left(error, sums[1] != 0);
     }
-    return stream::ResumedTotals{started_.extent.text_bytes,
-                                 static_cast<std::uint64_t>(communicator_.sum(
-                                     static_cast<std::int64_t>(work_->kept_text_bytes.load())))};
+    return stream::Totals{started_.extent.text_bytes,
+                          static_cast<std::uint64_t>(communicator_.sum(
+                              static_cast<std::int64_t>(work_->kept_text_bytes.load())))};
   }
 
  private:
@@ -126,7 +120,7 @@ class Attempt {
     });
     together(communicator_, [&] {
       work_.emplace(started_, key, input_, *sink_, journal_file_.number(), data_.number(), name_,
-                    options_);
+                    how_);
     });
   }
 
@@ -144,7 +138,7 @@ class Attempt {
     const Range stripes =
         share_of(started_.extent.stripes(), communicator_.ranks(), communicator_.rank());
     try {
-      work_on(*work_, stripes, touch.in_place_of(options_));
+      work_on(*work_, stripes, touch.in_place_of(how_));
     } catch (const stream::OtherTextWritten&) {
       is_other_text_.store(true);
       throw;
@@ -170,7 +164,7 @@ class Attempt {
   SharedInput& input_;
   stream::Output* output_;
   const stream::Started& started_;
-  const stream::Options& options_;
+  const stream::Work& how_;
   std::string name_;  // of the unfinished output
   Descriptor data_;
   Descriptor journal_file_;
@@ -183,9 +177,9 @@ class Attempt {
 // The stamp of the source on this rank. Throws unless this rank sees the same file as rank 0.
 // Device numbers are not compared, because they differ between hosts.
 stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& input,
-                              const stream::Options& options) {
+                              const stream::Work& how) {
   stream::SourceStamp first;
-  on_first(communicator, [&] { first = stream::distinct_stamp(input.here(), options.cancel); });
+  on_first(communicator, [&] { first = stream::distinct_stamp(input.here(), how.cancel); });
   broadcast(communicator, first);
   stream::SourceStamp own;
   together(communicator, [&] {
@@ -204,25 +198,24 @@ stream::SourceStamp own_stamp(Communicator& communicator, const SharedInput& inp
 
 }  // namespace
 
-stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput& input,
-                                        stream::Output* output,
-                                        const stream::ResumableEncryption& task,
-                                        const stream::Options& options) {
+stream::Totals encrypt_resumably(Communicator& communicator, SharedInput& input,
+                                 stream::Output* output, const stream::ResumableEncryption& task,
+                                 const stream::Work& how) {
   on_first(communicator, [&] { stream::refuse_unless_resumable(input.here(), *output); });
-  const stream::SourceStamp source = own_stamp(communicator, input, options);
+  const stream::SourceStamp source = own_stamp(communicator, input, how);
   const auto check_source = [&] { stream::check_stamp(input.here(), source); };
-  const auto seal = [&](stream::StripeWork& work, Range stripes, const stream::Options& inside) {
+  const auto seal = [&](stream::StripeWork& work, Range stripes, const stream::Work& inside) {
     stream::seal_stripes(work, stripes, check_source, inside);
   };
   for (bool never_continue = false;; never_continue = true) {
     stream::StartedEncryption started = {};
     on_first(communicator, [&] {
       started = stream::start_encryption(input.here(), *output->resumable(), task, source,
-                                         never_continue, options);
+                                         never_continue, how);
     });
     broadcast(communicator, started.work);
     broadcast(communicator, started.input_key);
-    Attempt attempt(communicator, input, output, started.work, options);
+    Attempt attempt(communicator, input, output, started.work, how);
     try {
       if (const auto totals =
               attempt.run(started.input_key,
@@ -247,19 +240,19 @@ stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput&
   }
 }
 
-stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput& input,
-                                        stream::Output* output, const stream::Preamble& preamble,
-                                        SecretBytes input_key, const stream::Note& note,
-                                        const stream::Options& options) {
+stream::Totals decrypt_resumably(Communicator& communicator, SharedInput& input,
+                                 stream::Output* output, const stream::Preamble& preamble,
+                                 SecretBytes input_key, const stream::Note& note,
+                                 const stream::Work& how) {
   stream::Started started = {};
   on_first(communicator, [&] {
-    started = stream::start_decryption(input.here(), *output, preamble, input_key, note, options);
+    started = stream::start_decryption(input.here(), *output, preamble, input_key, note, how);
   });
   broadcast(communicator, started);
   broadcast(communicator, input_key);
-  Attempt attempt(communicator, input, output, started, options);
+  Attempt attempt(communicator, input, output, started, how);
   return *attempt.run(input_key, {started.extent.text_bytes, stream::Filling::sparse},
-                      [&](stream::StripeWork& work, Range stripes, const stream::Options& inside) {
+                      [&](stream::StripeWork& work, Range stripes, const stream::Work& inside) {
                         stream::open_stripes(work, stripes, inside);
                         input.check_unchanged();
                       });

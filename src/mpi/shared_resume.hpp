@@ -16,14 +16,13 @@ namespace paes::mpi {
 // resumable on rank 0 and null on the others, which open its files by name. The input uses
 // FileAccess::posix. Only rank 0's `task`, `preamble` and `input_key` count.
 
-stream::ResumedTotals encrypt_resumably(Communicator& communicator, SharedInput& input,
-                                        stream::Output* output,
-                                        const stream::ResumableEncryption& task,
-                                        const stream::Options& options);
+stream::Totals encrypt_resumably(Communicator& communicator, SharedInput& input,
+                                 stream::Output* output, const stream::ResumableEncryption& task,
+                                 const stream::Work& how);
 
-stream::ResumedTotals decrypt_resumably(Communicator& communicator, SharedInput& input,
-                                        stream::Output* output, const stream::Preamble& preamble,
-                                        SecretBytes input_key, const stream::Note& note,
-                                        const stream::Options& options);
+stream::Totals decrypt_resumably(Communicator& communicator, SharedInput& input,
+                                 stream::Output* output, const stream::Preamble& preamble,
+                                 SecretBytes input_key, const stream::Note& note,
+                                 const stream::Work& how);
 
 }  // namespace paes::mpi

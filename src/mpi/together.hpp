@@ -31,9 +31,9 @@ struct Touch {
   const Cancel& stop;                      // requested by a signal, or when another rank has failed
   std::atomic<std::uint64_t>& done_bytes;  // to count up
 
-  // The caller's options, with `stop` and `done_bytes` in place of its own.
-  [[nodiscard]] stream::Options in_place_of(const stream::Options& options) const {
-    stream::Options inside = options;
+  // The caller's work, with `stop` and `done_bytes` in place of its own.
+  [[nodiscard]] stream::Work in_place_of(const stream::Work& work) const {
+    stream::Work inside = work;
     inside.cancel = &stop;
     inside.progress = &done_bytes;
     return inside;

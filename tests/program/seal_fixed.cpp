@@ -17,6 +17,7 @@
 #include "encrypt_with_salt.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace {
 
@@ -42,14 +43,13 @@ void seal(const std::vector<const char*>& words) {
   const Kernel& kernel = find_kernel(Cipher::aes, words[4]);
   const auto threads = static_cast<unsigned>(std::atoi(words[6]));
   const auto executor = make_executor(schedule_of(words[5]), threads);
-  const stream::Options options{*executor, kernel, static_cast<std::size_t>(std::atoll(words[7]))};
+  const stream::Work work{*executor, kernel, static_cast<std::size_t>(std::atoll(words[7]))};
   const bool files = words.size() > 8;
   stream::Input input = files ? stream::Input::open(words[8]) : stream::Input::standard_input();
-  stream::OutputOptions placing;
-  placing.source = &input;
-  stream::Output output =
-      files ? stream::Output::create(words[9], placing) : stream::Output::standard_output(placing);
-  stream::encrypt_with_salt(input, output, suite, envelope, key, salt, options);
+  const stream::OutputOptions placing{.source = &input};
+  const auto output =
+      files ? stream::create_output(words[9], placing) : stream::standard_output(placing);
+  stream::encrypt_with_salt(input, *output, suite, envelope, key, salt, work);
 }
 
 }  // namespace

@@ -11,14 +11,13 @@
 namespace paes::stream {
 
 inline Totals encrypt_with_salt(Source& input, Output& output, container::Suite suite,
-                                Bytes envelope, Bytes input_key, Bytes salt,
-                                const Options& options) {
+                                Bytes envelope, Bytes input_key, Bytes salt, const Work& work) {
   const container::Header header = container::layout({suite}, envelope.size());
   auto cipher = std::make_unique<ChunkCipher>(suite, input_key, container::context(suite), salt,
-                                              options.kernel, options.device_use);
+                                              work.kernel, work.device_use);
   std::vector<std::uint8_t> head = encode_head(header, envelope, salt, cipher->commitment());
-  return encrypt(input, output, {header.payload_offset(), std::move(head), std::move(cipher)},
-                 options);
+  return encrypt_file(input, output, {header.payload_offset(), std::move(head), std::move(cipher)},
+                      work);
 }
 
 }  // namespace paes::stream

@@ -113,7 +113,7 @@ class AgeHead : public FileHead {
   }
   [[nodiscard]] age::Summary summary() const override { return age::summarize(header_); }
   [[nodiscard]] OpenedPayload open(const Source& source, const age::Credentials& credentials,
-                                   const Kernel& /*kernel*/, DeviceUse /*use*/) const override {
+                                   const Work& /*work*/) const override {
     return open_age_payload(source, header_.bytes, age::open_header(header_, credentials));
   }
 
@@ -149,8 +149,8 @@ std::unique_ptr<FileHead> read_head(PeekedSource& source) {
   return head;
 }
 
-NewPayload make(const age::SealTo& seal_to, const container::Shape& /*shape*/,
-                const Kernel& /*kernel*/, DeviceUse /*use*/) {
+NewPayload new_payload(const age::SealTo& seal_to, const container::Shape& /*shape*/,
+                       const Work& /*work*/) {
   const age::SealedHeader sealed = age::seal_header(seal_to);
   return new_age_payload(libcrypto::bytes_of(sealed.text), sealed.file_key);
 }
@@ -168,6 +168,6 @@ extern const FileFormat format_age = {.name = "age",
                                       .has_armor = true,
                                       .is_format_of = age::is_age,
                                       .read_head = read_head,
-                                      .make = make};
+                                      .new_payload = new_payload};
 
 }  // namespace paes::stream

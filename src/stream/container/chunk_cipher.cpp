@@ -167,11 +167,11 @@ void check_own_key(const std::string& name, const ChunkCipher& cipher,
 }  // namespace
 
 NewPayload new_container(const container::Shape& shape, Bytes envelope, Bytes input_key,
-                         const Kernel& kernel, DeviceUse use) {
+                         const Work& work) {
   const container::Header header = container::layout(shape, envelope.size());
   const auto salt = random_salt();
-  auto cipher = std::make_unique<ChunkCipher>(shape.suite, input_key,
-                                              container::context(shape.suite), salt, kernel, use);
+  auto cipher = std::make_unique<ChunkCipher>(
+      shape.suite, input_key, container::context(shape.suite), salt, work.kernel, work.device_use);
   std::vector<std::uint8_t> head = encode_head(header, envelope, salt, cipher->commitment());
   return {header.payload_offset(), std::move(head), std::move(cipher)};
 }
@@ -185,17 +185,18 @@ NewBareCipher new_bare_cipher(Bytes key, Bytes context, const Kernel& kernel, De
   return {prefix, std::move(cipher)};
 }
 
-NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel, DeviceUse use) {
-  NewBareCipher made = new_bare_cipher(key, context, kernel, use);
+NewPayload new_bare_payload(Bytes key, Bytes context, const Work& work) {
+  NewBareCipher made = new_bare_cipher(key, context, work.kernel, work.device_use);
   return {0, {made.prefix.begin(), made.prefix.end()}, std::move(made.cipher)};
 }
 
 OpenedPayload open_container(const Source& source, const container::Header& header, Bytes input_key,
-                             const Kernel& kernel, DeviceUse use) {
+                             const Work& work) {
   const Extent extent = extent_of(source, header.payload_offset());
   const PayloadPrefix prefix = read_prefix(source, header.payload_offset());
-  auto cipher = std::make_unique<ChunkCipher>(
-      header.suite, input_key, container::context(header.suite), salt_of(prefix), kernel, use);
+  auto cipher =
+      std::make_unique<ChunkCipher>(header.suite, input_key, container::context(header.suite),
+                                    salt_of(prefix), work.kernel, work.device_use);
   check_commitment(source.name(), *cipher, prefix);
   return {extent, std::move(cipher)};
 }
@@ -210,11 +211,11 @@ std::unique_ptr<const ChunkCipher> open_bare_cipher(const std::string& name,
   return cipher;
 }
 
-OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
-                                const Kernel& kernel, DeviceUse use) {
+OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context, const Work& work) {
   const Extent extent = extent_of(source, 0);
   const PayloadPrefix prefix = read_prefix(source, 0);
-  return {extent, open_bare_cipher(source.name(), prefix, key, context, kernel, use)};
+  return {extent,
+          open_bare_cipher(source.name(), prefix, key, context, work.kernel, work.device_use)};
 }
 
 }  // namespace paes::stream

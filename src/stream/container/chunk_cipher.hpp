@@ -63,11 +63,10 @@ void check_commitment(const std::string& name, const ChunkCipher& cipher,
 // All three take a random salt. A salt used twice with one key would reuse nonces, so only tests
 // make a NewPayload in another way. `envelope` holds `input_key`.
 [[nodiscard]] NewPayload new_container(const container::Shape& shape, Bytes envelope,
-                                       Bytes input_key, const Kernel& kernel, DeviceUse use);
+                                       Bytes input_key, const Work& work);
 // A file that is only a payload, under a key of 16 or 32 bytes that the caller keeps. Throws
 // Error(usage) for another length.
-[[nodiscard]] NewPayload new_bare_payload(Bytes key, Bytes context, const Kernel& kernel,
-                                          DeviceUse use);
+[[nodiscard]] NewPayload new_bare_payload(Bytes key, Bytes context, const Work& work);
 // A payload without header and envelope, to be sealed in memory under the caller's key.
 struct NewBareCipher {
   PayloadPrefix prefix;
@@ -80,9 +79,9 @@ struct NewBareCipher {
 // payload has this length. If the commitment belongs to another key, open_container throws
 // Error(corrupt), because the key was in the envelope, and open_bare_payload Error(wrong_key).
 [[nodiscard]] OpenedPayload open_container(const Source& source, const container::Header& header,
-                                           Bytes input_key, const Kernel& kernel, DeviceUse use);
+                                           Bytes input_key, const Work& work);
 [[nodiscard]] OpenedPayload open_bare_payload(const Source& source, Bytes key, Bytes context,
-                                              const Kernel& kernel, DeviceUse use);
+                                              const Work& work);
 // The cipher of a bare payload that begins with `prefix`. Throws like open_bare_payload.
 [[nodiscard]] std::unique_ptr<const ChunkCipher> open_bare_cipher(const std::string& name,
                                                                   const PayloadPrefix& prefix,

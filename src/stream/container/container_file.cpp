@@ -15,12 +15,12 @@ namespace paes::stream {
 namespace {
 
 // The whole payload, of any length.
-Layout whole_layout(const Source& source, const OpenedPayload& payload, const Options& options) {
+Layout whole_layout(const Source& source, const OpenedPayload& payload, const Work& work) {
   const Chunking& chunking = payload.cipher->chunking();
   Layout layout =
       opening_layout(payload.extent.payload_offset,
                      source.is_seekable() ? std::optional(payload.extent.text_bytes) : std::nullopt,
-                     options, chunking);
+                     work, chunking);
   const std::string& name = source.name();
   layout.check_length = [&name, &chunking](std::uint64_t bytes, bool is_all) {
     if (bytes / chunking.chunk_bytes() + (is_all ? 1 : 0) > chunking.max_chunks) {
@@ -53,14 +53,14 @@ Range resolve(const std::optional<ByteRange>& range) {
 
 }  // namespace
 
-Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options,
-               Encoding encoding) {
+Totals encrypt_file(Source& input, Output& output, const NewPayload& payload, const Work& work,
+                    Encoding encoding) {
   const Chunking& chunking = payload.cipher->chunking();
   std::optional<ArmoredSink> armored;
   if (encoding == Encoding::armored) {
     armored.emplace(output);
   }
-  Layout layout = sealing_layout(payload.offset, std::nullopt, options, chunking);
+  Layout layout = sealing_layout(payload.offset, std::nullopt, work, chunking);
   if (input.is_seekable()) {
     const Extent extent{payload.offset, input.bytes(), chunking};
     check_chunk_limit(input.name(), extent.chunks(), chunking);
@@ -76,17 +76,17 @@ Totals encrypt(Source& input, Output& output, const NewPayload& payload, const O
   Moved moved;
   output.complete([&] {
     sink.write_at(0, payload.head);
-    moved = transfer(input, &sink, layout, sealing(*payload.cipher), layout.all_items(), options);
+    moved = transfer(input, &sink, layout, sealing(*payload.cipher), layout.all_items(), work);
     input.check_unchanged();
     return armored ? armored->finish() : layout.out_offset + moved.written_bytes;
   });
   return {moved.text_bytes};
 }
 
-Totals decrypt(Source& input, Output& output, const OpenedPayload& payload,
-               const std::optional<ByteRange>& range, const Options& options) {
+Totals decrypt_file(Source& input, Output& output, const OpenedPayload& payload,
+                    const std::optional<ByteRange>& range, const Work& work) {
   input.expect_sequential();
-  Layout layout = whole_layout(input, payload, options);
+  Layout layout = whole_layout(input, payload, work);
   layout.wanted = resolve(range);
   Range chunks;
   if (input.is_seekable()) {
@@ -104,7 +104,7 @@ Totals decrypt(Source& input, Output& output, const OpenedPayload& payload,
   output.complete([&] {
     moved = transfer(input, &sink, layout,
                      opening(*payload.cipher, input.name(), payload.extent.payload_offset), chunks,
-                     options);
+                     work);
     input.check_same_size();
     if (range && !input.is_seekable()) {
       check_not_beyond(*range, moved.text_bytes);
@@ -114,14 +114,14 @@ Totals decrypt(Source& input, Output& output, const OpenedPayload& payload,
   return {moved.written_bytes};
 }
 
-Verification verify(Source& input, const OpenedPayload& payload, const Options& options) {
+Verification verify_file(Source& input, const OpenedPayload& payload, const Work& work) {
   input.expect_sequential();
-  Layout layout = whole_layout(input, payload, options);
+  Layout layout = whole_layout(input, payload, work);
   Verification found{payload.extent, {}};
   layout.on_cut = [&] { found.is_cut = true; };
   DamageLog log;
-  const Moved moved = transfer(input, nullptr, layout, verifying(*payload.cipher, log),
-                               layout.all_items(), options);
+  const Moved moved =
+      transfer(input, nullptr, layout, verifying(*payload.cipher, log), layout.all_items(), work);
   input.check_same_size();
   found.extent.text_bytes = moved.text_bytes;
   found.damage = log.found();

@@ -16,24 +16,25 @@
 namespace paes::stream {
 
 struct Totals {
-  std::uint64_t text_bytes = 0;  // plaintext bytes read, written or verified
+  std::uint64_t text_bytes = 0;       // plaintext bytes read, written or verified
+  std::uint64_t kept_text_bytes = 0;  // of that, what an earlier run with --resume had done
 };
 
 // How the bytes of an encrypted file are written: unchanged, or as text (age/armor.hpp).
 enum class Encoding : unsigned { binary, armored };
 
 // Writes head and chunks, and commits the output.
-Totals encrypt(Source& input, Output& output, const NewPayload& payload, const Options& options,
-               Encoding encoding = Encoding::binary);
+Totals encrypt_file(Source& input, Output& output, const NewPayload& payload, const Work& work,
+                    Encoding encoding = Encoding::binary);
 
 // Decrypts to `output` and commits it. With a range, only the last chunk and the chunks that the
 // range touches are authenticated (on a pipe, all of them). Throws Error(corrupt) if a chunk does
 // not match; only authentic bytes are ever written.
-Totals decrypt(Source& input, Output& output, const OpenedPayload& payload,
-               const std::optional<ByteRange>& range, const Options& options);
+Totals decrypt_file(Source& input, Output& output, const OpenedPayload& payload,
+                    const std::optional<ByteRange>& range, const Work& work);
 
 // Authenticates everything, writes nothing, and continues after damaged chunks.
-[[nodiscard]] Verification verify(Source& input, const OpenedPayload& payload,
-                                  const Options& options);
+[[nodiscard]] Verification verify_file(Source& input, const OpenedPayload& payload,
+                                       const Work& work);
 
 }  // namespace paes::stream

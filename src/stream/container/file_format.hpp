@@ -35,7 +35,7 @@ class FileHead {
   // Opens the payload; a pipe is then at its first chunk. Throws like age::open.
   [[nodiscard]] virtual OpenedPayload open(const Source& source,
                                            const age::Credentials& credentials,
-                                           const Kernel& kernel, DeviceUse use) const = 0;
+                                           const Work& work) const = 0;
   // Null if the file is not a container.
   [[nodiscard]] virtual const Preamble* container() const noexcept { return nullptr; }
 
@@ -58,8 +58,8 @@ struct FileFormat {
   // Leaves a pipe at the payload. Throws Error(corrupt).
   std::unique_ptr<FileHead> (*read_head)(PeekedSource& source);
   // Makes a payload under a fresh key. `shape` is for containers.
-  NewPayload (*make)(const age::SealTo& seal_to, const container::Shape& shape,
-                     const Kernel& kernel, DeviceUse use);
+  NewPayload (*new_payload)(const age::SealTo& seal_to, const container::Shape& shape,
+                            const Work& work);
 };
 
 [[nodiscard]] std::span<const FileFormat* const> file_formats() noexcept;

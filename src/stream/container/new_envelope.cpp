@@ -18,7 +18,12 @@ age::OpenEnvelope open_envelope(const PreambleFile& file, const Preamble& preamb
   return envelope;
 }
 
-// The payload stays in its place, however long the new envelope is.
+std::vector<std::uint8_t> reseal(const Rekeying& rekeying, const age::OpenEnvelope& old) {
+  return rekeying.change != nullptr ? old.changed(*rekeying.change)
+                                    : age::seal_envelope(rekeying.seal_to(), old.plaintext());
+}
+
+// The same place for the payload, whatever the new envelope's length.
 container::Header new_header(const std::string& name, const container::Header& before,
                              std::size_t envelope_bytes) {
   if (envelope_bytes > before.envelope_room() || envelope_bytes > container::max_envelope_bytes) {
@@ -34,7 +39,7 @@ container::Header new_header(const std::string& name, const container::Header& b
 
 }  // namespace
 
-std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying) {
+std::size_t rekey_file(const PreambleFile& file, const Rekeying& rekeying) {
   const std::string& name = file.name();
   if (file.has_copy()) {
     throw Error(ErrorCode::failure, name + ": an interrupted rekey left " + file.copy_name(),
@@ -48,9 +53,12 @@ std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying) {
         "write a new file: paes decrypt, then paes encrypt");
   }
   const Preamble before = read_preamble(file.input());
-  rekeying.check(before.envelope());
-  const std::vector<std::uint8_t> envelope = rekeying.reseal(open_envelope(
-      file, before, rekeying, name + ": its payload was not made with its envelope's key"));
+  if (rekeying.change != nullptr) {
+    age::check_change(before.envelope(), *rekeying.change);
+  }
+  const std::vector<std::uint8_t> envelope =
+      reseal(rekeying, open_envelope(file, before, rekeying,
+                                     name + ": its payload was not made with its envelope's key"));
   const container::Header header = new_header(name, before.header, envelope.size());
   const std::vector<std::uint8_t> after = container::encode_preamble(header, envelope);
   const std::size_t recipients = age::summarize(envelope).stanzas.size();

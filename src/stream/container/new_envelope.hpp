@@ -5,26 +5,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "age/envelope.hpp"
 #include "stream/container/preamble_file.hpp"
 
 namespace paes::stream {
 
-// What a change of recipients asks of its caller, in this order.
+// A change of recipients, and what it asks its caller for when it needs it.
 struct Rekeying {
-  // Throws if the change makes no sense for this envelope, before anybody is asked for a key.
-  std::function<void(Bytes envelope)> check;
+  // Which recipients go and come. Null: all are replaced by those of `seal_to`.
+  const age::RecipientChange* change = nullptr;
   std::function<age::OpenEnvelope(Bytes envelope)> open;
-  std::function<std::vector<std::uint8_t>(const age::OpenEnvelope& old)> reseal;
+  std::function<age::SealTo()> seal_to;
 };
 
-// Changes the recipients and returns how many the file has now. Throws Error(failure) if an
-// interrupted change has left its copy or the new envelope has too little room, Error(usage) for a
-// file of age, and Error(corrupt) if the payload belongs to another envelope.
-std::size_t rekey(const PreambleFile& file, const Rekeying& rekeying);
+// Returns how many recipients the file has now. Throws Error: failure when an interrupted change
+// has left its copy and when the new envelope has too little room, usage for a file of age and for
+// a change that makes no sense, before anybody is asked for a key, corrupt when the payload belongs
+// to another envelope.
+std::size_t rekey_file(const PreambleFile& file, const Rekeying& rekeying);
 
 // Undoes an interrupted change, and returns how many recipients the file then has. Throws like
 // PreambleFile::read_leftover, and Error(corrupt) if the copy belongs to another file.

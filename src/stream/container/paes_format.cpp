@@ -27,9 +27,9 @@ class ContainerHead : public FileHead {
     return age::summarize(preamble_.envelope());
   }
   [[nodiscard]] OpenedPayload open(const Source& source, const age::Credentials& credentials,
-                                   const Kernel& kernel, DeviceUse use) const override {
+                                   const Work& work) const override {
     const SecretBytes input_key = age::open(preamble_.envelope(), credentials);
-    return open_container(source, preamble_.header, input_key, kernel, use);
+    return open_container(source, preamble_.header, input_key, work);
   }
   [[nodiscard]] const Preamble* container() const noexcept override { return &preamble_; }
 
@@ -41,11 +41,11 @@ std::unique_ptr<FileHead> read_head(PeekedSource& source) {
   return std::make_unique<ContainerHead>(read_preamble(source));
 }
 
-NewPayload make(const age::SealTo& seal_to, const container::Shape& shape, const Kernel& kernel,
-                DeviceUse use) {
+NewPayload new_payload(const age::SealTo& seal_to, const container::Shape& shape,
+                       const Work& work) {
   SecretBytes input_key(container::key_bytes(shape.suite));
   random_bytes(input_key);
-  return new_container(shape, age::seal_envelope(seal_to, input_key), input_key, kernel, use);
+  return new_container(shape, age::seal_envelope(seal_to, input_key), input_key, work);
 }
 
 }  // namespace
@@ -61,6 +61,6 @@ extern const FileFormat format_paes = {.name = "paes",
                                        .has_armor = false,
                                        .is_format_of = container::is_container,
                                        .read_head = read_head,
-                                       .make = make};
+                                       .new_payload = new_payload};
 
 }  // namespace paes::stream

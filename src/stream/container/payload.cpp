@@ -18,8 +18,8 @@ std::string place_of(const Extent& extent, std::uint64_t chunk) {
          " of the plaintext, " + std::to_string(extent.chunk_offset(chunk)) + " of the file)";
 }
 
-std::size_t chunks_a_buffer(const Options& options, const Chunking& chunking) {
-  return std::max<std::size_t>(buffer_bytes(options) / chunking.text_bytes, 1);
+std::size_t chunks_a_buffer(const Work& work, const Chunking& chunking) {
+  return std::max<std::size_t>(buffer_bytes(work) / chunking.text_bytes, 1);
 }
 
 }  // namespace
@@ -93,17 +93,17 @@ void check_last_chunk(const Source& source, const PayloadCipher& cipher, const E
 }
 
 Layout sealing_layout(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
-                      const Options& options, const Chunking& chunking) {
+                      const Work& work, const Chunking& chunking) {
   return {.in_bytes = chunking.text_bytes,
           .out_bytes = chunking.chunk_bytes(),
           .last = chunking.last,
           .out_offset = payload_offset + chunking.prefix_bytes,
           .total_bytes = text_bytes,
-          .items_a_buffer = chunks_a_buffer(options, chunking)};
+          .items_a_buffer = chunks_a_buffer(work, chunking)};
 }
 
 Layout opening_layout(std::uint64_t payload_offset, std::optional<std::uint64_t> text_bytes,
-                      const Options& options, const Chunking& chunking) {
+                      const Work& work, const Chunking& chunking) {
   std::optional<std::uint64_t> total_bytes;
   if (text_bytes) {
     total_bytes = chunking.payload_bytes(*text_bytes) - chunking.prefix_bytes;
@@ -114,7 +114,7 @@ Layout opening_layout(std::uint64_t payload_offset, std::optional<std::uint64_t>
           .min_in_bytes = chunking.tag_bytes,
           .in_offset = payload_offset + chunking.prefix_bytes,
           .total_bytes = total_bytes,
-          .items_a_buffer = chunks_a_buffer(options, chunking)};
+          .items_a_buffer = chunks_a_buffer(work, chunking)};
 }
 
 namespace {

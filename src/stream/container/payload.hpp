@@ -93,10 +93,10 @@ void check_last_chunk(const Source& source, const PayloadCipher& cipher, const E
 
 // The layouts from text to payload and back, by chunks. `text_bytes` is empty for a pipe.
 [[nodiscard]] Layout sealing_layout(std::uint64_t payload_offset,
-                                    std::optional<std::uint64_t> text_bytes, const Options& options,
+                                    std::optional<std::uint64_t> text_bytes, const Work& work,
                                     const Chunking& chunking = cobblestone::chunking);
 [[nodiscard]] Layout opening_layout(std::uint64_t payload_offset,
-                                    std::optional<std::uint64_t> text_bytes, const Options& options,
+                                    std::optional<std::uint64_t> text_bytes, const Work& work,
                                     const Chunking& chunking = cobblestone::chunking);
 
 // Cipher and log must outlive these transforms.

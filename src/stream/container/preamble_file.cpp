@@ -15,6 +15,7 @@
 
 #include "core/folder.hpp"
 #include "core/secret.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/temporary.hpp"
 #include "stream/transfer/wait.hpp"
 
@@ -155,17 +156,15 @@ Preamble PreambleFile::read_leftover() const {
 void PreambleFile::keep_copy(Bytes before) const {
   OutputOptions options;
   options.only_new = true;
-  options.permissions = S_IRUSR | S_IWUSR;
-  options.must_last = true;
+  options.file = {.permissions = S_IRUSR | S_IWUSR, .must_last = true};
   options.cancel = &change_.cancel;
-  options.folder = folder_.number();
   options.warn = [this](const std::string& what_why) {
     change_.warn(what_why, name_ + " is whole without it: delete it");
   };
-  Output copy = Output::create(copy_.path, options);
-  change_.copy_opened(copy);
-  copy.write(before);
-  copy.commit(before.size());
+  const std::unique_ptr<Output> copy = create_output({copy_.path, folder_.number()}, options);
+  change_.copy_opened(*copy);
+  copy->write(before);
+  copy->commit(before.size());
 }
 
 // Cannot be interrupted: between the first byte and the sync, the file may hold half an envelope.

@@ -30,16 +30,16 @@ class WholeSyncs {
   // Whether the file has been synced with its file system. Where that may keep quiet about errors,
   // it has only made the sync of each file fast. One that a server or a program keeps may do
   // nothing when it is asked to sync everything, and is not asked.
-  [[nodiscard]] bool covers(const Output& output) {
+  [[nodiscard]] bool covers(const NewFile& file) {
     struct stat status = {};
-    if (fstat(output.descriptor(), &status) != 0) {
+    const int number = file.descriptor();
+    if (fstat(number, &status) != 0) {
       return false;
     }
     const auto [found, is_new] = synced_.try_emplace(status.st_dev, false);
     if (is_new) {
-      const int file = output.descriptor();
       found->second =
-          file_system_of(file).is_local && syncfs(file) == 0 && syncfs_reports_errors(file);
+          file_system_of(number).is_local && syncfs(number) == 0 && syncfs_reports_errors(number);
     }
     return found->second;
   }
@@ -50,9 +50,9 @@ class WholeSyncs {
 
 using FolderNumber = std::pair<dev_t, ino_t>;
 
-FolderNumber number_of_folder(const Output& output) {
+FolderNumber number_of_folder(const NewFile& file) {
   struct stat status = {};
-  if (fstat(output.folder_descriptor(), &status) != 0) {
+  if (fstat(file.folder_descriptor(), &status) != 0) {
     return {};
   }
   return {status.st_dev, status.st_ino};
@@ -74,12 +74,13 @@ GroupCommit::Limits GroupCommit::usual_limits() noexcept {
   return limits;
 }
 
-void GroupCommit::add(Output output, std::uint64_t bytes, Done done) {
+void GroupCommit::add(std::unique_ptr<Output> output, std::uint64_t bytes, Done done) {
   Group full;
   std::unique_lock committing(commit_mutex_, std::defer_lock);
   {
     std::unique_lock lock(mutex_);
-    group_.push_back({std::move(output), std::move(done)});
+    NewFile* const file = output->unnamed();
+    group_.push_back({std::move(output), file, std::move(done)});
     group_bytes_ += bytes;
     if (group_.size() < limits_.files && group_bytes_ < limits_.bytes) {
       return;
@@ -115,7 +116,7 @@ void GroupCommit::commit(Group group) {
     for (Member& member : group) {
       if (!member.error) {
         try {
-          step(member.output);
+          step(*member.file);
         } catch (...) {
           member.error = current_error();
         }
@@ -124,27 +125,27 @@ void GroupCommit::commit(Group group) {
   };
   WholeSyncs whole_syncs;
   const bool is_worth_it = group.size() >= least_for_whole_sync;
-  for_each([&](Output& output) {
-    if (is_worth_it && whole_syncs.covers(output)) {
-      output.check_synced();
+  for_each([&](NewFile& file) {
+    if (is_worth_it && whole_syncs.covers(file)) {
+      file.check_synced();
     } else {
-      output.sync();
+      file.sync();
     }
   });
-  for_each([](Output& output) { output.give_name(); });
+  for_each([](NewFile& file) { file.give_name(); });
   std::map<FolderNumber, int> folders;
-  for_each([&](Output& output) {
-    const auto [folder, is_new] = folders.try_emplace(number_of_folder(output), 0);
+  for_each([&](NewFile& file) {
+    const auto [folder, is_new] = folders.try_emplace(number_of_folder(file), 0);
     if (is_new) {
-      folder->second = sync_folder(output.folder_descriptor(), output.descriptor());
+      folder->second = sync_folder(file.folder_descriptor(), file.descriptor());
     }
-    output.end_commit(folder->second);
+    file.end_commit(folder->second);
   });
   for (Member& member : group) {
     if (member.error) {
-      member.output.discard();
+      member.output->discard();
     }
-    member.done(member.output, member.error);
+    member.done(*member.output, member.error);
   }
 }
 

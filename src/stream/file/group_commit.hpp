@@ -8,12 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "paes/error.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/new_file.hpp"
 
 namespace paes::stream {
 
@@ -39,16 +40,17 @@ class GroupCommit {
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
-  // Takes an output of `bytes` that is complete, and commits the group when it is full. Any thread
+  // Takes an output of `bytes` that is unnamed(), and commits the group when it is full. Any thread
   // may call it. While one thread commits a group, others fill the next, and wait when that is full
   // as well.
-  void add(Output output, std::uint64_t bytes, Done done);
+  void add(std::unique_ptr<Output> output, std::uint64_t bytes, Done done);
   // Commits what is left.
   void commit_all();
 
  private:
   struct Member {
-    Output output;
+    std::unique_ptr<Output> output;
+    NewFile* file;  // the same
     Done done;
     std::optional<Error> error = std::nullopt;
   };

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void throw_in_the_way(const std::string& name, const std::string& why) {
   throw Error(ErrorCode::failure, name + ": is in the way, " + why,
               "move it away, or name another output with -o");
 }
@@ -31,10 +31,10 @@ constexpr int open_flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEX
 void check_own(int descriptor, const std::string& name) {
   const struct stat status = status_of(descriptor, name);
   if (const char* const why = why_not_own(status); why != nullptr) {
-    refuse(name, std::string("and ") + why);
+    throw_in_the_way(name, std::string("and ") + why);
   }
   if (status.st_nlink != 1) {
-    refuse(name, "and has another name as well");
+    throw_in_the_way(name, "and has another name as well");
   }
 }
 
@@ -54,11 +54,11 @@ Descriptor open_own_file(int folder, const std::string& file, const std::string&
   if (descriptor.is_open()) {
     check_own(descriptor.number(), name);
   } else if (errno == ELOOP) {
-    refuse(name, "and is a symbolic link");
+    throw_in_the_way(name, "and is a symbolic link");
   } else if (errno == EISDIR || errno == ENXIO || errno == ENODEV) {
-    refuse(name, "and is no regular file");
+    throw_in_the_way(name, "and is no regular file");
   } else if (errno == EACCES) {
-    refuse(name, "and cannot be opened: " + std::string(std::strerror(errno)));
+    throw_in_the_way(name, "and cannot be opened: " + std::string(std::strerror(errno)));
   } else if (errno != ENOENT) {
     throw_errno(name);
   }
@@ -72,7 +72,7 @@ ResumableFiles::ResumableFiles(int folder, std::string file, std::string path)
     read_header();
     partial_ = open_own_file(folder_, partial_file(), partial_name());
     if (partial_.is_open() && journal_is_new_) {
-      refuse(partial_name(), "and no journal of an interrupted run lies beside it");
+      throw_in_the_way(partial_name(), "and no journal of an interrupted run lies beside it");
     }
   } catch (...) {
     if (journal_is_new_) {
@@ -144,7 +144,7 @@ void ResumableFiles::read_header() {
   if (header == JournalHeader{}) {
     journal_is_new_ = true;
   } else if (!claims_to_be_journal(Bytes(header).first(got))) {
-    refuse(journal_name(), "and is no journal of paes");
+    throw_in_the_way(journal_name(), "and is no journal of paes");
   } else if (got == header.size()) {
     found_ = header;
   }

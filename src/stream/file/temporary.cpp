@@ -113,12 +113,12 @@ bool is_temporary_name(std::string_view name) noexcept {
              std::string_view::npos;
 }
 
-Temporary make_temporary(int folder, bool may_be_unnamed) {
+Temporary make_temporary(int folder, bool may_be_unnamed, const NewFileCalls& calls) {
   constexpr int flags = O_RDWR | O_CLOEXEC;
   constexpr mode_t mode = S_IRUSR | S_IWUSR;
   Temporary made;
   if (may_be_unnamed) {
-    made.file = Descriptor(openat(folder, ".", O_TMPFILE | flags, mode));
+    made.file = Descriptor(calls.open_unnamed(folder, ".", O_TMPFILE | flags, mode));
   }
   while (!made.file.is_open()) {
     made.name = new_temporary_name();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
+#include "core/new_name.hpp"
 #include "stream/file/file_place.hpp"
 
 namespace paes::stream {
@@ -35,7 +36,8 @@ struct Temporary {
 // A new file of this user alone, for reading and writing. If it has a name, it is locked. It has no
 // name if `may_be_unnamed` and the file system allows that. `file` is not open if it could not be
 // made; errno then says why.
-[[nodiscard]] Temporary make_temporary(int folder, bool may_be_unnamed);
+[[nodiscard]] Temporary make_temporary(int folder, bool may_be_unnamed,
+                                       const NewFileCalls& calls = system_calls);
 
 // Lets find_abandoned know that the file is in use. Without a name it needs no lock.
 void lock_temporary(int file) noexcept;

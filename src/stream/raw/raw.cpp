@@ -12,8 +12,8 @@ namespace paes::stream {
 
 namespace {
 
-bool has_long_units(const RawTask& task, const Options& options) noexcept {
-  const Device* const device = options.device_use.device;
+bool has_long_units(const RawTask& task, const Work& work) noexcept {
+  const Device* const device = work.device_use.device;
   const std::size_t most =
       device == nullptr ? max_piece_bytes : std::max(max_piece_bytes, device->piece_bytes());
   return task.key.row().has_units && (task.key.unit_bytes() == 0 || task.key.unit_bytes() > most);
@@ -21,9 +21,9 @@ bool has_long_units(const RawTask& task, const Options& options) noexcept {
 
 }  // namespace
 
-std::size_t RawTransfer::item_bytes_of(const RawTask& task, const Options& options) {
-  const std::size_t preferred = buffer_bytes(options);
-  if (has_long_units(task, options)) {
+std::size_t RawTransfer::item_bytes_of(const RawTask& task, const Work& work) {
+  const std::size_t preferred = buffer_bytes(work);
+  if (has_long_units(task, work)) {
     return task.key.unit_bytes() == 0 ? std::size_t{xts::max_unit_bytes} : task.key.unit_bytes();
   }
   const std::size_t step = task.key.step_bytes();
@@ -32,11 +32,11 @@ std::size_t RawTransfer::item_bytes_of(const RawTask& task, const Options& optio
   return (rounds_down ? preferred : preferred + step - 1) / step * step;
 }
 
-RawTransfer::RawTransfer(std::string name, const RawTask& task, const Options& options,
+RawTransfer::RawTransfer(std::string name, const RawTask& task, const Work& work,
                          std::optional<std::uint64_t> bytes, std::size_t item_bytes)
     : name_(std::move(name)),
       task_(task),
-      has_long_units_(has_long_units(task, options)),
+      has_long_units_(has_long_units(task, work)),
       is_chained_(!task.key.is_parallel(task.direction)),
       chain_(task.key.start(task.iv)) {
   const std::size_t block = task.key.block_size();
@@ -55,19 +55,18 @@ RawTransfer::RawTransfer(std::string name, const RawTask& task, const Options& o
   };
 }
 
-Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Options& options) {
-  Transform transform{
-      .is_ordered = is_chained_,
-      .device = is_chained_ || has_long_units_ ? nullptr : options.device_use.device};
+Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Work& work) {
+  Transform transform{.is_ordered = is_chained_,
+                      .device = is_chained_ || has_long_units_ ? nullptr : work.device_use.device};
   if (!has_long_units_) {
     transform.run = [this](Buffer& buffer) { crypt(buffer, serial_executor(), layout_.in_bytes); };
-    return transfer(source, &sink, layout_, transform, items, options);
+    return transfer(source, &sink, layout_, transform, items, work);
   }
-  transform.run = [&](Buffer& buffer) { crypt(buffer, options.executor, options.piece_bytes); };
-  const Options one_at_a_time{.executor = serial_executor(),
-                              .kernel = options.kernel,
-                              .cancel = options.cancel,
-                              .progress = options.progress};
+  transform.run = [&](Buffer& buffer) { crypt(buffer, work.executor, work.piece_bytes); };
+  const Work one_at_a_time{.executor = serial_executor(),
+                           .kernel = work.kernel,
+                           .cancel = work.cancel,
+                           .progress = work.progress};
   return transfer(source, &sink, layout_, transform, items, one_at_a_time);
 }
 
@@ -136,14 +135,13 @@ Need raw_need(const RawTask& task, std::uint64_t bytes) {
   return {bytes - (task.pads ? std::min<std::uint64_t>(bytes, block) : 0), Filling::compressible};
 }
 
-Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Options& options) {
+Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Work& work) {
   std::optional<std::uint64_t> bytes;
   if (input.is_seekable()) {
     bytes = input.bytes() - (task.encrypts() ? 0 : task.head.size());
     check_raw_length(input.name(), task, *bytes, true);
   }
-  RawTransfer message(input.name(), task, options, bytes,
-                      RawTransfer::item_bytes_of(task, options));
+  RawTransfer message(input.name(), task, work, bytes, RawTransfer::item_bytes_of(task, work));
   input.expect_sequential();
   if (bytes) {
     output.expect(raw_need(task, *bytes));
@@ -153,7 +151,7 @@ Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Optio
     if (message.layout().out_offset != 0) {
       output.write(task.head);
     }
-    moved = message.run(input, output, message.layout().all_items(), options);
+    moved = message.run(input, output, message.layout().all_items(), work);
     input.check_unchanged();
     return message.layout().out_offset + moved.written_bytes;
   });

@@ -44,17 +44,17 @@ class RawTransfer {
   // `bytes` is the length of the message in the source without the head, or empty for a pipe.
   // `item_bytes` comes from item_bytes_of(); several processes use the smallest of theirs. `task`
   // must outlive this.
-  RawTransfer(std::string name, const RawTask& task, const Options& options,
+  RawTransfer(std::string name, const RawTask& task, const Work& work,
               std::optional<std::uint64_t> bytes, std::size_t item_bytes);
   RawTransfer(const RawTransfer&) = delete;
   RawTransfer& operator=(const RawTransfer&) = delete;
 
   // How many bytes an item has if this process alone decides. Throws like buffer_bytes.
-  [[nodiscard]] static std::size_t item_bytes_of(const RawTask& task, const Options& options);
+  [[nodiscard]] static std::size_t item_bytes_of(const RawTask& task, const Work& work);
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   // Transfers these items of the message, or all items of a pipe. In a chained direction `items`
-  // must be all items. `options` must have the same piece_bytes and device as in the constructor.
-  Moved run(Source& source, Sink& sink, Range items, const Options& options);
+  // must be all items. `work` must have the same piece_bytes and device as in the constructor.
+  Moved run(Source& source, Sink& sink, Range items, const Work& work);
 
  private:
   void crypt(Buffer& buffer, const Executor& executor, std::size_t piece_bytes);
@@ -70,6 +70,6 @@ class RawTransfer {
 // Writes the whole message and commits the output. Throws Error(usage) for a text whose length the
 // mode cannot take, and Error(corrupt) for such a ciphertext and for wrong padding. If the length
 // is known, it is checked before anything is written.
-Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Options& options);
+Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Work& work);
 
 }  // namespace paes::stream

@@ -80,29 +80,29 @@ GcmTransfer::~GcmTransfer() {
   wipe(reinterpret_cast<std::uint8_t*>(hashes_.data()), hashes_.size() * sizeof(HashValue));
 }
 
-Moved GcmTransfer::run(Source& source, Sink* sink, Pass pass, const Options& options,
-                       const Work& work) {
+Moved GcmTransfer::run(Source& source, Sink* sink, Pass pass, const Work& work,
+                       const PieceStep& step) {
   const auto run_piece = [&](Buffer& buffer) {
-    work(static_cast<std::size_t>(buffer.first_item - pieces_.first),
+    step(static_cast<std::size_t>(buffer.first_item - pieces_.first),
          buffer.first_item * layout_.in_bytes, buffer.contents());
   };
   return transfer(source, sink, layout_,
-                  {.run = run_piece, .device = options.device_use.device, .pass = pass}, pieces_,
-                  options);
+                  {.run = run_piece, .device = work.device_use.device, .pass = pass}, pieces_,
+                  work);
 }
 
-Moved GcmTransfer::seal(Source& source, Sink& sink, Range pieces, const Options& options) {
+Moved GcmTransfer::seal(Source& source, Sink& sink, Range pieces, const Work& work) {
   pieces_ = pieces;
-  return run(source, &sink, Pass::only, options,
+  return run(source, &sink, Pass::only, work,
              [this](std::size_t index, std::uint64_t offset, MutableBytes piece) {
                parts_.add(index, message_.encrypt(offset, piece, piece));
              });
 }
 
-void GcmTransfer::hash(Source& source, Range pieces, const Options& options) {
+void GcmTransfer::hash(Source& source, Range pieces, const Work& work) {
   pieces_ = pieces;
   hashes_.resize(static_cast<std::size_t>(pieces.count()));
-  (void)run(source, nullptr, Pass::first_of_two, options,
+  (void)run(source, nullptr, Pass::first_of_two, work,
             [this](std::size_t index, std::uint64_t, MutableBytes piece) {
               const GhashPart part = message_.hash(piece);
               hashes_[index] = part.value;
@@ -110,8 +110,8 @@ void GcmTransfer::hash(Source& source, Range pieces, const Options& options) {
             });
 }
 
-void GcmTransfer::open(Source& source, Sink& sink, const Options& options) {
-  (void)run(source, &sink, Pass::second_of_two, options,
+void GcmTransfer::open(Source& source, Sink& sink, const Work& work) {
+  (void)run(source, &sink, Pass::second_of_two, work,
             [this](std::size_t index, std::uint64_t offset, MutableBytes piece) {
               const GhashPart part = message_.decrypt(offset, piece, piece);
               if (!equal_constant_time(part.value.bytes, hashes_[index].bytes)) {
@@ -134,8 +134,8 @@ void GcmTransfer::check_tag(const Source& source, const GhashPart& all) const {
 }
 
 Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
-                const Options& options) {
-  const std::size_t piece_bytes = buffer_bytes(options);
+                const Work& work) {
+  const std::size_t piece_bytes = buffer_bytes(work);
   std::optional<std::uint64_t> text_bytes;
   if (input.is_seekable()) {
     text_bytes = input.bytes();
@@ -146,7 +146,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   input.expect_sequential();
   Moved moved;
   output.complete([&] {
-    moved = message.seal(input, output, message.layout().all_items(), options);
+    moved = message.seal(input, output, message.layout().all_items(), work);
     input.check_unchanged();
     GhashPart all = message.joined();
     const WipeOnExit wiped(all.value.bytes);
@@ -159,8 +159,8 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
 }
 
 Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
-                const Options& options) {
-  const std::size_t piece_bytes = buffer_bytes(options);
+                const Work& work) {
+  const std::size_t piece_bytes = buffer_bytes(work);
   input.expect_sequential();
   std::optional<KeptPipe> kept;
   if (!input.is_seekable()) {
@@ -170,14 +170,14 @@ Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   const std::uint64_t text_bytes = text_bytes_of_gcm(input.name(), sealed.bytes());
   output.expect({text_bytes, Filling::compressible});
   GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
-  message.hash(sealed, message.layout().all_items(), options);
+  message.hash(sealed, message.layout().all_items(), work);
   {
     GhashPart all = message.joined();
     const WipeOnExit wiped(all.value.bytes);
     message.check_tag(sealed, all);
   }
   output.complete([&] {
-    message.open(sealed, output, options);
+    message.open(sealed, output, work);
     input.check_unchanged();
     return text_bytes;
   });

@@ -29,7 +29,7 @@ void check_gcm_limit(const std::string& name, std::uint64_t text_bytes);
 // How the text of one message is transferred, in pieces whose hashes join to the tag.
 class GcmTransfer {
  public:
-  // `piece_bytes` is a multiple of a block: buffer_bytes(options), or what several processes have
+  // `piece_bytes` is a multiple of a block: buffer_bytes(work), or what several processes have
   // agreed on. `text_bytes` is empty for a pipe. `key` must outlive this.
   GcmTransfer(std::string name, const GcmKey& key, Bytes iv, Bytes aad, std::size_t piece_bytes,
               std::optional<std::uint64_t> text_bytes);
@@ -41,10 +41,10 @@ class GcmTransfer {
   [[nodiscard]] const GcmMessage& message() const noexcept { return message_; }
 
   // Both process these pieces of the text, or all pieces of a pipe.
-  Moved seal(Source& source, Sink& sink, Range pieces, const Options& options);
-  void hash(Source& source, Range pieces, const Options& options);
+  Moved seal(Source& source, Sink& sink, Range pieces, const Work& work);
+  void hash(Source& source, Range pieces, const Work& work);
   // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed.
-  void open(Source& source, Sink& sink, const Options& options);
+  void open(Source& source, Sink& sink, const Work& work);
 
   // The joined hash of the pieces sealed or hashed. It is as secret as a key: wipe it.
   [[nodiscard]] GhashPart joined() const { return parts_.joined(); }
@@ -54,8 +54,9 @@ class GcmTransfer {
  private:
   // Processes a piece. `index` counts from this process's first piece, `offset` from the text's
   // start.
-  using Work = std::function<void(std::size_t index, std::uint64_t offset, MutableBytes piece)>;
-  Moved run(Source& source, Sink* sink, Pass pass, const Options& options, const Work& work);
+  using PieceStep =
+      std::function<void(std::size_t index, std::uint64_t offset, MutableBytes piece)>;
+  Moved run(Source& source, Sink* sink, Pass pass, const Work& work, const PieceStep& step);
 
   std::string name_;
   GcmMessage message_;
@@ -67,8 +68,8 @@ class GcmTransfer {
 
 // Both write the whole message and commit the output. `iv` has 12 bytes.
 Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
-                const Options& options);
+                const Work& work);
 Totals open_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes aad,
-                const Options& options);
+                const Work& work);
 
 }  // namespace paes::stream

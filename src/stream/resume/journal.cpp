@@ -72,9 +72,9 @@ std::optional<JournalClaims> parse_claims(Bytes header) noexcept {
       header[version_at] != version || load_be32(&header[stripe_at]) != stripe_chunks) {
     return std::nullopt;
   }
-  const auto work = static_cast<Work>(header[work_at]);
+  const auto work = static_cast<JournalKind>(header[work_at]);
   const std::uint64_t text_bytes = load_be64(&header[text_bytes_at]);
-  if ((work != Work::encrypt && work != Work::decrypt) ||
+  if ((work != JournalKind::encrypt && work != JournalKind::decrypt) ||
       text_bytes > cobblestone::max_chunks * cobblestone::chunk_text_bytes) {
     return std::nullopt;
   }

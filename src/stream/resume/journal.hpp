@@ -34,7 +34,7 @@
 
 namespace paes::stream {
 
-enum class Work : std::uint8_t { encrypt = 1, decrypt = 2 };
+enum class JournalKind : std::uint8_t { encrypt = 1, decrypt = 2 };
 
 using JournalHeader = std::array<std::uint8_t, 256>;
 using JournalRecord = std::array<std::uint8_t, 16>;
@@ -60,7 +60,7 @@ inline constexpr std::size_t tag_at = 224;
 
 // None of this is authenticated.
 struct JournalClaims {
-  Work work;
+  JournalKind work;
   std::uint64_t text_bytes;
   std::uint64_t complete_text_bytes = 0;  // of the stripes that have a record
 
@@ -74,7 +74,7 @@ struct JournalClaims {
 
 // What identifies the work that made an unfinished output.
 struct JournalFacts {
-  Work work;
+  JournalKind work;
   std::uint64_t text_bytes;
   SourceStamp source;  // for an encryption; all zero for decryption, which needs none
   Bytes head;          // the container up to chunk 0, or the part of it that binds the key

@@ -22,14 +22,14 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
 
 // Does the chosen work and commits it. After a failure the files stay for the next run, unless no
 // stripe has been recorded.
-ResumedTotals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
-                             const Need& need, const Options& options,
-                             const std::function<void(StripeWork& work)>& work_on) {
+Totals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
+                      const Need& need, const Work& how,
+                      const std::function<void(StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
   std::optional<StripeWork> work;
   try {
     work.emplace(started, input_key, input, output, files.journal(), files.partial(),
-                 files.partial_name(), options);
+                 files.partial_name(), how);
     output.expect(need);
     work_on(*work);
     output.commit(need.bytes);
@@ -74,7 +74,7 @@ std::optional<Left> read_left(const ResumableFiles& files) {
 // The earlier run's work if this run can continue it; otherwise empty, and `why` says why not.
 std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& files,
                                          const ResumableEncryption& task, const SourceStamp& source,
-                                         const Options& options, std::string& why) {
+                                         const Work& how, std::string& why) {
   const auto not_because = [&why](const std::string& reason) -> std::optional<StartedEncryption> {
     why = reason;
     return std::nullopt;
@@ -98,11 +98,11 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
   }
   const Bytes salt = salt_of(left->prefix);
   const ChunkCipher cipher(task.shape.suite, *key, container::context(task.shape.suite), salt,
-                           options.kernel);
+                           how.kernel);
   const Extent extent{left->preamble.header.payload_offset(), input.bytes()};
   std::vector<std::uint8_t> head = left->preamble.bytes;
   head.insert(head.end(), left->prefix.begin(), left->prefix.end());
-  const JournalFacts facts{Work::encrypt, extent.text_bytes, source, head, task.settings};
+  const JournalFacts facts{JournalKind::encrypt, extent.text_bytes, source, head, task.settings};
   const std::string why_not =
       JournalKey(*key, salt).difference(*files.found(), facts, input.name());
   if (!why_not.empty()) {
@@ -174,11 +174,11 @@ SourceStamp distinct_stamp(const Input& input, const Cancel* cancel) {
 
 StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
                                    const ResumableEncryption& task, const SourceStamp& source,
-                                   bool never_continue, const Options& options) {
+                                   bool never_continue, const Work& how) {
   check_chunk_limit(input.name(), cobblestone::chunking.chunks_of(input.bytes()));
   std::string why = input.name() + " is not what was encrypted before";
   if (!never_continue && files.was_interrupted()) {
-    if (auto started = take_up(input, files, task, source, options, why)) {
+    if (auto started = take_up(input, files, task, source, how, why)) {
       return std::move(*started);
     }
   }
@@ -189,7 +189,7 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
   random_bytes(salt);
   const container::Header header = container::layout(task.shape, fresh.envelope.size());
   const ChunkCipher cipher(task.shape.suite, fresh.input_key, container::context(task.shape.suite),
-                           salt, options.kernel);
+                           salt, how.kernel);
   std::copy_n(cipher.commitment().begin(), cobblestone::commitment_bytes,
               prefix.begin() + cobblestone::salt_bytes);
   const std::vector<std::uint8_t> head =
@@ -197,27 +197,27 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
   const Extent extent{header.payload_offset(), input.bytes()};
   const JournalHeader journal_header =
       JournalKey(fresh.input_key, salt)
-          .header({Work::encrypt, extent.text_bytes, source, head, task.settings});
+          .header({JournalKind::encrypt, extent.text_bytes, source, head, task.settings});
   files.start(journal_header, extent.stripes(), extent.file_bytes(), head);
   return {{task.shape.suite, prefix, extent, journal_header, false}, std::move(fresh.input_key)};
 }
 
-ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
-                                const Options& options) {
+Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
+                         const Work& how) {
   refuse_unless_resumable(input, output);
   ResumableFiles& files = *output.resumable();
-  const SourceStamp source = distinct_stamp(input, options.cancel);
+  const SourceStamp source = distinct_stamp(input, how.cancel);
   input.expect_sequential();
   for (bool never_continue = false;; never_continue = true) {
     const StartedEncryption started =
-        start_encryption(input, files, task, source, never_continue, options);
+        start_encryption(input, files, task, source, never_continue, how);
     const auto check_source = [&] { check_stamp(input, source); };
     const auto seal = [&](StripeWork& work) {
-      seal_stripes(work, {0, work.extent.stripes()}, check_source, options);
+      seal_stripes(work, {0, work.extent.stripes()}, check_source, how);
     };
     try {
       return run_and_commit(input, output, started.work, started.input_key,
-                            {started.work.extent.file_bytes(), Filling::whole}, options, seal);
+                            {started.work.extent.file_bytes(), Filling::whole}, how, seal);
     } catch (const OtherTextWritten&) {
       continue;
     } catch (const Error& error) {
@@ -232,14 +232,14 @@ ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEnc
 }
 
 Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
-                         Bytes input_key, const Note& note, const Options& options) {
+                         Bytes input_key, const Note& note, const Work& how) {
   refuse_unless_resumable(input, output);
   ResumableFiles& files = *output.resumable();
   const container::Suite suite = preamble.header.suite;
   const Extent extent = extent_of(input, preamble.header.payload_offset());
   const PayloadPrefix prefix = read_prefix(input, preamble.header.payload_offset());
   const ChunkCipher cipher(suite, input_key, container::context(suite), salt_of(prefix),
-                           options.kernel);
+                           how.kernel);
   check_commitment(input.name(), cipher, prefix);
   check_last_chunk(input, cipher, extent);
   // Without the envelope, which may have been rekeyed: context and prefix bind key and text.
@@ -247,7 +247,7 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
                                  preamble.bytes.begin() + container::context_bytes);
   head.insert(head.end(), prefix.begin(), prefix.end());
   const JournalKey journal_key(input_key, salt_of(prefix));
-  const JournalFacts facts{Work::decrypt, extent.text_bytes, {}, head, {}};
+  const JournalFacts facts{JournalKind::decrypt, extent.text_bytes, {}, head, {}};
   if (files.was_interrupted()) {
     std::string why = !files.found() ? "its journal is damaged"
                                      : journal_key.difference(*files.found(), facts, input.name());
@@ -265,16 +265,16 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
   return {suite, prefix, extent, header, false};
 }
 
-ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
-                                Bytes input_key, const Note& note, const Options& options) {
+Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
+                         const Note& note, const Work& how) {
   input.expect_sequential();
-  const Started started = start_decryption(input, output, preamble, input_key, note, options);
+  const Started started = start_decryption(input, output, preamble, input_key, note, how);
   const auto open = [&](StripeWork& work) {
-    open_stripes(work, {0, work.extent.stripes()}, options);
+    open_stripes(work, {0, work.extent.stripes()}, how);
     input.check_same_size();
   };
   return run_and_commit(input, output, started, input_key,
-                        {started.extent.text_bytes, Filling::sparse}, options, open);
+                        {started.extent.text_bytes, Filling::sparse}, how, open);
 }
 
 }  // namespace paes::stream

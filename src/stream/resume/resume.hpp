@@ -16,6 +16,7 @@
 
 #include "core/secret.hpp"
 #include "paes/error.hpp"
+#include "stream/container/container_file.hpp"
 #include "stream/file/output.hpp"
 #include "stream/file/resumable_files.hpp"
 #include "stream/resume/stripes.hpp"
@@ -40,11 +41,6 @@ struct ResumableEncryption {
   Note note = nullptr;
 };
 
-struct ResumedTotals {
-  std::uint64_t text_bytes = 0;
-  std::uint64_t kept_text_bytes = 0;  // of those, what an earlier run had done
-};
-
 // Takes the source's stamp, and waits until any later change must give another ctime: timestamps
 // are coarse, so a change could get the same one for a while. Usually it need not wait; at most it
 // waits two seconds. Refuses file systems without ctime (change_time.hpp).
@@ -53,13 +49,13 @@ struct ResumedTotals {
 // Throws Error(usage) unless `output` is resumable and `input` is a seekable regular file. Commits
 // the output. A failed run can be continued, unless the source changed: then nothing is left. If it
 // can be continued, the error's hint says how.
-ResumedTotals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
-                                const Options& options);
+Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
+                         const Work& how);
 
 // Decrypts and commits the output. It may continue with another copy of the source, because it
 // keeps only text that this copy authenticates. Throws like encrypt_resumably.
-ResumedTotals decrypt_resumably(Input& input, Output& output, const Preamble& preamble,
-                                Bytes input_key, const Note& note, const Options& options);
+Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
+                         const Note& note, const Work& how);
 
 // Throws Error(failure) if the source has changed.
 void check_stamp(const Input& input, const SourceStamp& source);
@@ -80,10 +76,10 @@ struct StartedEncryption {
 [[nodiscard]] StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
                                                  const ResumableEncryption& task,
                                                  const SourceStamp& source, bool never_continue,
-                                                 const Options& options);
+                                                 const Work& how);
 
 // Throws like decrypt_resumably, before anything is written.
 [[nodiscard]] Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
-                                       Bytes input_key, const Note& note, const Options& options);
+                                       Bytes input_key, const Note& note, const Work& how);
 
 }  // namespace paes::stream

@@ -186,14 +186,13 @@ class OpenedStripes : public StripeByStripe {
 }  // namespace
 
 StripeWork::StripeWork(const Started& started, Bytes input_key, Source& from, Sink& to,
-                       int journal_file, int to_file, const std::string& to_name,
-                       const Options& options)
+                       int journal_file, int to_file, const std::string& to_name, const Work& how)
     : extent(started.extent),
       source(from),
       output(to),
       output_file(to_file),
       cipher(started.suite, input_key, container::context(started.suite), salt_of(started.prefix),
-             options.kernel, options.device_use),
+             how.kernel, how.device_use),
       journal_key(input_key, salt_of(started.prefix)),
       journal(journal_key, started.header, journal_file, to_file, to_name) {
   if (started.continues) {
@@ -202,23 +201,23 @@ StripeWork::StripeWork(const Started& started, Bytes input_key, Source& from, Si
 }
 
 void seal_stripes(StripeWork& work, Range stripes, const std::function<void()>& check_source,
-                  const Options& options) {
+                  const Work& how) {
   const Layout layout =
-      within_stripes(sealing_layout(work.extent.payload_offset, work.extent.text_bytes, options));
+      within_stripes(sealing_layout(work.extent.payload_offset, work.extent.text_bytes, how));
   SealedStripes continuation(work, layout, check_source);
   (void)transfer(work.source, &work.output, layout, sealing(work.cipher),
-                 work.extent.chunks_of(stripes), options, &continuation);
+                 work.extent.chunks_of(stripes), how, &continuation);
   check_source();
 }
 
-void open_stripes(StripeWork& work, Range stripes, const Options& options) {
+void open_stripes(StripeWork& work, Range stripes, const Work& how) {
   const Layout layout =
-      within_stripes(opening_layout(work.extent.payload_offset, work.extent.text_bytes, options));
+      within_stripes(opening_layout(work.extent.payload_offset, work.extent.text_bytes, how));
   SparseSink sink(work.output, work.written ? std::optional(work.output_file) : std::nullopt);
   OpenedStripes continuation(work, layout);
   (void)transfer(work.source, &sink, layout,
                  opening(work.cipher, work.source.name(), work.extent.payload_offset),
-                 work.extent.chunks_of(stripes), options, &continuation);
+                 work.extent.chunks_of(stripes), how, &continuation);
 }
 
 }  // namespace paes::stream

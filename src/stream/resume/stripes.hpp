@@ -32,7 +32,7 @@ struct Started {
 struct StripeWork {
   // The ends and the descriptors must outlive this. `to` is the unfinished file.
   StripeWork(const Started& started, Bytes input_key, Source& from, Sink& to, int journal_file,
-             int to_file, const std::string& to_name, const Options& options);
+             int to_file, const std::string& to_name, const Work& how);
 
   Extent extent;
   Source& source;
@@ -55,9 +55,9 @@ struct OtherTextWritten : Error {
 // throws if the source has changed. It is called after each read, before anything of it is written,
 // and at the end.
 void seal_stripes(StripeWork& work, Range stripes, const std::function<void()>& check_source,
-                  const Options& options);
+                  const Work& how);
 
 // Keeps those of the stripes whose text is complete and authentic, and opens the rest.
-void open_stripes(StripeWork& work, Range stripes, const Options& options);
+void open_stripes(StripeWork& work, Range stripes, const Work& how);
 
 }  // namespace paes::stream

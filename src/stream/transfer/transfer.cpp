@@ -130,29 +130,28 @@ class PipeReader {
 class Transfer {
  public:
   Transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
-           Range items, const Options& options, Continuation* continuation)
+           Range items, const Work& work, Continuation* continuation)
       : source_(source),
         sink_(sink),
         layout_(layout),
         transform_(transform),
         items_(items),
-        options_(options),
+        work_(work),
         continuation_(continuation),
         writes_in_order_(sink != nullptr && !sink->is_seekable()),
         pipe_(source, layout),
         own_pool_(layout, transform.device),
-        pool_(options.buffers != nullptr && options.buffers->fits(layout) ? *options.buffers
-                                                                          : own_pool_) {}
+        pool_(work.buffers != nullptr && work.buffers->fits(layout) ? *work.buffers : own_pool_) {}
 
   Moved run() {
     if (!source_.is_seekable() || transform_.is_ordered || writes_in_order_) {
-      options_.executor.on_each_thread([this](unsigned) { work_in_turns(); });
+      work_.executor.get().on_each_thread([this](unsigned) { work_in_turns(); });
       if (error_) {
         std::rethrow_exception(error_);
       }
     } else {
-      options_.executor.for_each(static_cast<std::size_t>(buffers()), [this](std::size_t index) {
-        check(options_.cancel);
+      work_.executor.get().for_each(static_cast<std::size_t>(buffers()), [this](std::size_t index) {
+        check(work_.cancel);
         BufferPool::Loan buffer(pool_);
         move_one(index, *buffer);
       });
@@ -220,7 +219,7 @@ class Transfer {
     if (has_ended_ || has_stopped_.load()) {
       return false;
     }
-    check(options_.cancel);
+    check(work_.cancel);
     index = next_index_++;
     if (!source_.is_seekable()) {
       has_ended_ = !pipe_.read(buffer);
@@ -297,8 +296,8 @@ class Transfer {
     counter.fetch_add(bytes, std::memory_order_relaxed);
   }
   void add_progress(std::uint64_t bytes) const noexcept {
-    if (options_.progress != nullptr) {
-      add(*options_.progress, bytes);
+    if (work_.progress != nullptr) {
+      add(*work_.progress, bytes);
     }
   }
 
@@ -307,7 +306,7 @@ class Transfer {
   const Layout& layout_;
   const Transform& transform_;
   Range items_;
-  const Options& options_;
+  const Work& work_;
   Continuation* continuation_;
   bool writes_in_order_;
   PipeReader pipe_;
@@ -327,21 +326,21 @@ class Transfer {
 
 }  // namespace
 
-std::size_t buffer_bytes(const Options& options) {
+std::size_t buffer_bytes(const Work& work) {
   constexpr std::size_t unit = std::size_t{16} << 10;
-  const Device* const device = options.device_use.device;
+  const Device* const device = work.device_use.device;
   const std::size_t most = device == nullptr ? max_piece_bytes : max_device_piece_bytes;
-  if (options.piece_bytes > most) {
-    throw Error(ErrorCode::usage, "piece: " + std::to_string(options.piece_bytes) +
+  if (work.piece_bytes > most) {
+    throw Error(ErrorCode::usage, "piece: " + std::to_string(work.piece_bytes) +
                                       " is above the limit of " + std::to_string(most));
   }
-  const std::size_t units = (options.piece_bytes + unit - 1) / unit;
+  const std::size_t units = (work.piece_bytes + unit - 1) / unit;
   const std::size_t liked = device == nullptr ? units : device->piece_bytes() / unit;
   return std::max<std::size_t>(std::min(units, liked), 1) * unit;
 }
 
 Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
-               Range items, const Options& options, Continuation* continuation) {
+               Range items, const Work& work, Continuation* continuation) {
   const bool has_offsets = source.is_seekable() && sink != nullptr && sink->is_seekable();
   const bool fits_pipe = layout.before_bytes <= most_kept_bytes &&
                          layout.ahead_bytes <= most_kept_bytes &&
@@ -352,7 +351,7 @@ Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform
       (layout.before_bytes != 0 && layout.items_a_buffer != 1)) {
     throw std::logic_error("transfer: a layout that does not fit its ends");
   }
-  return Transfer(source, sink, layout, transform, items, options, continuation).run();
+  return Transfer(source, sink, layout, transform, items, work, continuation).run();
 }
 
 }  // namespace paes::stream

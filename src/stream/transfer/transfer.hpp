@@ -7,43 +7,15 @@
 // reading, the cipher and writing still overlap.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 
-#include "exec/executor.hpp"
-#include "kernel/kernel.hpp"
-#include "message/device.hpp"
 #include "stream/transfer/buffer.hpp"
-#include "stream/transfer/cancel.hpp"
 #include "stream/transfer/ends.hpp"
 #include "stream/transfer/layout.hpp"
+#include "stream/transfer/work.hpp"
 
 namespace paes::stream {
-
-inline constexpr std::size_t default_piece_bytes = std::size_t{256} << 10;
-inline constexpr std::size_t max_piece_bytes = std::size_t{4} << 20;  // bounds memory per thread
-inline constexpr std::size_t max_device_piece_bytes = std::size_t{16} << 20;  // with a device
-
-// How the work is done. Nothing here changes a byte of the output.
-struct Options {
-  const Executor& executor;
-  const Kernel& kernel;
-  // The text that a thread takes at a time. A device never gets more than its piece_bytes().
-  std::size_t piece_bytes = default_piece_bytes;
-  const Cancel* cancel = nullptr;
-  std::atomic<std::uint64_t>* progress = nullptr;  // counts up the finished bytes of text
-  // Buffers that outlive the transfer, for callers with many short ones. Without them, or if they
-  // do not fit its layout, the transfer makes its own.
-  BufferPool* buffers = nullptr;
-  // Buffers go to the device. The kernel computes what it declines, and everything in chained
-  // modes.
-  DeviceUse device_use = {};
-};
-
-// The piece, rounded up to a multiple of 16 KiB, and at most the device's piece_bytes(). Throws
-// Error(usage) above max_piece_bytes, or with a device above max_device_piece_bytes.
-[[nodiscard]] std::size_t buffer_bytes(const Options& options);
 
 // To open a text, GCM reads it twice. Each pass is half of the progress.
 enum class Pass : unsigned { only, first_of_two, second_of_two };
@@ -80,6 +52,6 @@ struct Moved {
 // null, nothing is written. A pipe is moved completely, whatever `items` says. A continuation needs
 // two seekable ends. The first failure of a step is rethrown when all threads have stopped.
 Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
-               Range items, const Options& options, Continuation* continuation = nullptr);
+               Range items, const Work& work, Continuation* continuation = nullptr);
 
 }  // namespace paes::stream

@@ -29,7 +29,7 @@ class SealingAhead {
   // max_blocks blocks are ready at a time, a power of two or rounded up to one; with 0 nothing is
   // made ahead. Throws Error(failure) if the system gives no memory or no thread.
   SealingAhead(Bytes key, const Kernel& kernel, unsigned blocks, Maker maker = Maker::a_thread);
-  // For tests: with these IVs.
+  // With IVs of the caller's, which must not repeat one.
   SealingAhead(Bytes key, const Kernel& kernel, unsigned blocks, Maker maker,
                std::unique_ptr<const keystream::MessageIvs> ivs);
 

@@ -43,9 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
     return 0;
   }
   require(paes::stream::claims_to_be_journal(input), "who has claims claims to be a journal");
-  require(
-      claims->work == paes::stream::Work::encrypt || claims->work == paes::stream::Work::decrypt,
-      "there are two kinds of work");
+  require(claims->work == paes::stream::JournalKind::encrypt ||
+              claims->work == paes::stream::JournalKind::decrypt,
+          "there are two kinds of work");
   require(claims->text_bytes <= std::uint64_t{1} << 52, "no text is longer than a payload's");
   require(claims->complete_text_bytes == 0, "a header has no records");
   check_records(*claims, input.subspan(sizeof(JournalHeader)));

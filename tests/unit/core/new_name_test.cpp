@@ -14,11 +14,12 @@
 #include <iterator>
 
 #include "append_only.hpp"
+#include "refused_calls.hpp"
 
 namespace paes {
 namespace {
 
-class NewName : public testing::TestWithParam<AvoidedWays> {
+class NewName : public testing::TestWithParam<test::RefusedCalls> {
  protected:
   NewName() {
     std::string pattern = testing::TempDir() + "paes-test-XXXXXX";
@@ -38,8 +39,11 @@ class NewName : public testing::TestWithParam<AvoidedWays> {
   [[nodiscard]] std::ptrdiff_t entries() const {
     return std::distance(std::filesystem::directory_iterator(folder_), {});
   }
+  [[nodiscard]] Renamed rename_to_new(const std::string& from, const std::string& to) const {
+    return rename_to_new_name(AT_FDCWD, path(from), path(to), test::calls_without(GetParam()));
+  }
   [[nodiscard]] int rename(const std::string& from, const std::string& to) const {
-    return rename_to_new_name(AT_FDCWD, path(from), path(to), GetParam()).error;
+    return rename_to_new(from, to).error;
   }
 
   std::string folder_;
@@ -71,12 +75,14 @@ TEST_P(NewName, AFailureLeavesNothing) {
   EXPECT_EQ(entries(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, NewName,
-    testing::Values(AvoidedWays{false, false}, AvoidedWays{true, false}, AvoidedWays{true, true}),
-    [](const auto& way) {
-      return std::string(way.param.link ? "Holder" : way.param.noreplace ? "Link" : "Renameat2");
-    });
+INSTANTIATE_TEST_SUITE_P(Ways, NewName,
+                         testing::Values(test::RefusedCalls{}, test::RefusedCalls{.rename = true},
+                                         test::RefusedCalls{.rename = true, .link = true}),
+                         [](const auto& way) {
+                           return std::string(way.param.link     ? "Holder"
+                                              : way.param.rename ? "Link"
+                                                                 : "Renameat2");
+                         });
 
 class AppendOnly : public NewName {
  protected:
@@ -88,7 +94,7 @@ TEST_P(AppendOnly, NothingOfOursStaysUnsaid) {
   if (!test::set_append_only(folder_, true)) {
     GTEST_SKIP() << "no append-only folders here: " << std::strerror(errno);
   }
-  const Renamed renamed = rename_to_new_name(AT_FDCWD, path("from"), path("to"), GetParam());
+  const Renamed renamed = rename_to_new("from", "to");
   if (GetParam().link) {
     EXPECT_EQ(renamed.error, EPERM);
     EXPECT_FALSE(std::filesystem::exists(path("to")));
@@ -103,8 +109,8 @@ TEST_P(AppendOnly, NothingOfOursStaysUnsaid) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, AppendOnly,
-                         testing::Values(AvoidedWays{false, false}, AvoidedWays{false, true},
-                                         AvoidedWays{true, true}));
+                         testing::Values(test::RefusedCalls{}, test::RefusedCalls{.link = true},
+                                         test::RefusedCalls{.rename = true, .link = true}));
 
 TEST(NewNames, RefusalsAreThoseOfFileSystemsAndPolicies) {
   for (const int error : {EPERM, EACCES, EINVAL, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {

@@ -9,6 +9,7 @@
 
 #include "cuda/cuda_device.hpp"
 #include "library/public_sample.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/reference_file.hpp"
 
 namespace paes {
@@ -82,7 +83,7 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
   const auto secret = age::parse_identity_file(key_file, "identity");
   const auto suite = container::Suite::cobblestone_128;
   write_text(5 * piece + 99);
-  const stream::Options how = {.executor = serial_executor(), .kernel = best_kernel(Cipher::aes)};
+  const stream::Work how = {.executor = serial_executor(), .kernel = best_kernel(Cipher::aes)};
 
   (void)encrypt_file(plain_, file_, {.recipients = {identity.recipient()}, .key_bits = 128});
   {
@@ -90,8 +91,9 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
     const stream::Preamble preamble = stream::read_preamble(input);
     EXPECT_EQ(preamble.header.suite, suite);
     const SecretBytes input_key = age::open(preamble.envelope(), {secret, nullptr});
-    stream::Output output = stream::Output::create(copy_, {});
-    (void)stream::decrypt(input, output, stream::opened(input, preamble, input_key, how), {}, how);
+    const auto output = stream::create_output(copy_, {});
+    (void)stream::decrypt_file(input, *output, stream::opened(input, preamble, input_key, how), {},
+                               how);
     EXPECT_TRUE(read_file(copy_) == text_);
   }
 
@@ -99,8 +101,8 @@ TEST_F(PublicFile, IsWhatTheProgramReadsAndWrites) {
   const age::SharedRecipient recipient = secret[0]->recipients().front();
   const Contents envelope = age::seal_to_recipients(std::span(&recipient, 1), input_key);
   stream::Input input = stream::Input::open(plain_);
-  stream::Output output = stream::Output::create(folder_ / "other.paes", {});
-  (void)stream::encrypt_with_salt(input, output, suite, envelope, input_key, stream::sample_salt,
+  const auto output = stream::create_output(folder_ / "other.paes", {});
+  (void)stream::encrypt_with_salt(input, *output, suite, envelope, input_key, stream::sample_salt,
                                   how);
   EXPECT_EQ(
       decrypt_file(folder_ / "other.paes", copy_, {.identities = {identity}}, {.overwrite = true}),

@@ -10,6 +10,7 @@
 #include "crypto/libcrypto.hpp"
 #include "encoding/encodings.hpp"
 #include "library/public_sample.hpp"
+#include "stream/file/create_output.hpp"
 #include "test_data.hpp"
 
 namespace paes {
@@ -237,9 +238,9 @@ Contents sealed_cheaply(const Folder& folder) {
       Bytes(reinterpret_cast<const std::uint8_t*>(passphrase.data()), passphrase.size()), input_key,
       2);
   stream::Input input = stream::Input::open(folder / "text");
-  stream::Output output = stream::Output::create(folder / "cheap.paes", {});
+  const auto output = stream::create_output(folder / "cheap.paes", {});
   (void)stream::encrypt_with_salt(
-      input, output, suite, envelope, input_key, stream::sample_salt,
+      input, *output, suite, envelope, input_key, stream::sample_salt,
       {.executor = serial_executor(), .kernel = best_kernel(Cipher::aes)});
   return read_file(folder / "cheap.paes");
 }

@@ -23,6 +23,7 @@
 #include "mpi/shared_raw.hpp"
 #include "mpi/together.hpp"
 #include "stream/container/preamble.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/raw/raw.hpp"
 #include "stream/raw/raw_gcm.hpp"
 
@@ -61,14 +62,14 @@ class Comparison {
          {container::Suite::cobblestone_128, container::Suite::cobblestone_256}) {
       const std::vector<std::uint8_t> key = pattern(container::key_bytes(suite), 2);
       const std::vector<std::uint8_t> salt = pattern(cobblestone::salt_bytes, 3);
-      const stream::Options options = this->options(find_kernel(Cipher::aes, ""));
+      const stream::Work how = this->how(find_kernel(Cipher::aes, ""));
       first([&] {
         stream::Input in = stream::Input::open(path("text"));
-        stream::Output out = stream::Output::create(path("expected"), {.overwrite = true});
-        (void)stream::encrypt_with_salt(in, out, suite, envelope, key, salt, options);
+        const auto out = stream::create_output(path("expected"), {.overwrite = true});
+        (void)stream::encrypt_with_salt(in, *out, suite, envelope, key, salt, how);
       });
       over("text", "got", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
-        (void)mpi::encrypt_with_salt(ranks_, in, out, {{suite}, envelope, own(key)}, salt, options);
+        (void)mpi::encrypt_with_salt(ranks_, in, out, {{suite}, envelope, own(key)}, salt, how);
       });
       expect_equal("got", "expected", "container", bytes);
       const auto opened = [&](mpi::SharedInput& in) {
@@ -77,11 +78,11 @@ class Comparison {
         return found;
       };
       over("expected", "back", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
-        (void)mpi::decrypt(ranks_, in, out, opened(in), options);
+        (void)mpi::decrypt(ranks_, in, out, opened(in), how);
       });
       expect_equal("back", "text", "container opened", bytes);
       mpi::SharedInput in(ranks_, path("expected"), access_);
-      if (!mpi::verify(ranks_, in, opened(in), options).is_authentic()) {
+      if (!mpi::verify(ranks_, in, opened(in), how).is_authentic()) {
         throw Error(ErrorCode::failure, "container: not authentic");
       }
     }
@@ -92,10 +93,10 @@ class Comparison {
     const std::vector<std::uint8_t> key = pattern(name.key_bytes, 4);
     std::vector<std::uint8_t> iv = pattern(name.iv_bytes(), 5);
     const Kernel& kernel = find_kernel(name, "");
-    const stream::Options options = this->options(kernel);
+    const stream::Work how = this->how(kernel);
     write_text(bytes);
     if (name.is_gcm()) {
-      gcm(GcmKey(key, kernel), name, iv, bytes, options);
+      gcm(GcmKey(key, kernel), name, iv, bytes, how);
       return;
     }
     if (*name.mode == Mode::ctr) {
@@ -109,18 +110,18 @@ class Comparison {
     const stream::RawTask decryption{bound, Direction::decrypt, iv, pads, 0, {}};
     first([&] {
       stream::Input in = stream::Input::open(path("text"));
-      stream::Output out = stream::Output::create(path("expected"), {.overwrite = true});
-      (void)stream::crypt_raw(in, out, encryption, options);
+      const auto out = stream::create_output(path("expected"), {.overwrite = true});
+      (void)stream::crypt_raw(in, *out, encryption, how);
     });
     if (bound.is_parallel(Direction::encrypt)) {
       over("text", "got", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
-        (void)mpi::crypt_raw(ranks_, in, out, encryption, options);
+        (void)mpi::crypt_raw(ranks_, in, out, encryption, how);
       });
       expect_equal("got", "expected", name.name, bytes);
     }
     if (bound.is_parallel(Direction::decrypt)) {
       over("expected", "back", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
-        (void)mpi::crypt_raw(ranks_, in, out, decryption, options);
+        (void)mpi::crypt_raw(ranks_, in, out, decryption, how);
       });
       expect_equal("back", "text", name.name + " decrypted", bytes);
     }
@@ -128,25 +129,25 @@ class Comparison {
 
  private:
   void gcm(const GcmKey& key, const CipherName& name, Bytes iv, std::uint64_t bytes,
-           const stream::Options& options) {
+           const stream::Work& how) {
     const std::vector<std::uint8_t> aad = pattern(37, 6);
     first([&] {
       stream::Input in = stream::Input::open(path("text"));
-      stream::Output out = stream::Output::create(path("expected"), {.overwrite = true});
-      (void)stream::seal_gcm(in, out, key, iv, aad, options);
+      const auto out = stream::create_output(path("expected"), {.overwrite = true});
+      (void)stream::seal_gcm(in, *out, key, iv, aad, how);
     });
     over("text", "got", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
-      (void)mpi::seal_gcm(ranks_, in, out, key, iv, aad, options);
+      (void)mpi::seal_gcm(ranks_, in, out, key, iv, aad, how);
     });
     expect_equal("got", "expected", name.name, bytes);
     over("expected", "back", [&](mpi::SharedInput& in, mpi::SharedOutput& out) {
-      (void)mpi::open_gcm(ranks_, in, out, key, iv, aad, options);
+      (void)mpi::open_gcm(ranks_, in, out, key, iv, aad, how);
     });
     expect_equal("back", "text", name.name + " decrypted", bytes);
   }
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  [[nodiscard]] stream::Options options(const Kernel& kernel) const {
+  [[nodiscard]] stream::Work how(const Kernel& kernel) const {
     return {*executor_, kernel, piece_bytes_};
   }
   // Only rank 0 has it; the others are told.
@@ -162,8 +163,8 @@ class Comparison {
     });
   }
 
-  template <typename Work>
-  void over(const std::string& from, const std::string& to, Work&& work) {
+  template <typename Task>
+  void over(const std::string& from, const std::string& to, Task&& work) {
     mpi::SharedInput in(ranks_, path(from), access_);
     mpi::SharedOutput out(ranks_, path(to), {.overwrite = true}, access_);
     work(in, out);

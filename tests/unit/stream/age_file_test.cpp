@@ -33,14 +33,14 @@ class AgeFolder {
 
   [[nodiscard]] std::string operator/(const std::string& name) const { return folder_ / name; }
   [[nodiscard]] std::string pipe() const { return folder_ / "pipe"; }
-  [[nodiscard]] Options options() const {
+  [[nodiscard]] Work how() const {
     return {
         .executor = *executor_, .kernel = best_kernel(Cipher::aes), .piece_bytes = 2 * age_chunk};
   }
 
   // What `work` does with these bytes as a file, or as a pipe.
-  template <typename Work>
-  auto with_input(const Contents& bytes, bool is_pipe, const Work& work) const {
+  template <typename Task>
+  auto with_input(const Contents& bytes, bool is_pipe, const Task& work) const {
     if (!is_pipe) {
       write_file(folder_ / "input", bytes);
       Input input = Input::open(folder_ / "input");
@@ -64,10 +64,10 @@ class AgeFolder {
                                  const age::SharedRecipient& recipient) const {
     return with_input(text, is_pipe, [&](Input& input) {
       const std::array recipients = {recipient};
-      Output output = Output::create(folder_ / "sealed", {.overwrite = true});
+      const auto output = create_output(folder_ / "sealed", {.overwrite = true});
       const NewPayload payload =
-          find_format("age").make({recipients}, {}, best_kernel(Cipher::aes), {});
-      EXPECT_EQ(stream::encrypt(input, output, payload, options(), encoding).text_bytes,
+          find_format("age").new_payload({recipients}, {}, {.kernel = best_kernel(Cipher::aes)});
+      EXPECT_EQ(stream::encrypt_file(input, *output, payload, how(), encoding).text_bytes,
                 text.size());
       return read_file(folder_ / "sealed");
     });
@@ -79,9 +79,9 @@ class AgeFolder {
     return with_input(sealed, is_pipe, [&](Input& input) {
       const EncryptedFile file(input);
       const OpenedPayload payload =
-          file.head().open(file.source(), credentials, best_kernel(Cipher::aes), {});
-      Output output = Output::create(folder_ / "opened", {.overwrite = true});
-      (void)stream::decrypt(file.source(), output, payload, range, options());
+          file.head().open(file.source(), credentials, {.kernel = best_kernel(Cipher::aes)});
+      const auto output = create_output(folder_ / "opened", {.overwrite = true});
+      (void)stream::decrypt_file(file.source(), *output, payload, range, how());
       return read_file(folder_ / "opened");
     });
   }
@@ -90,9 +90,10 @@ class AgeFolder {
                                     const age::Credentials& credentials) const {
     return with_input(sealed, is_pipe, [&](Input& input) {
       const EncryptedFile file(input);
-      return stream::verify(
-          file.source(), file.head().open(file.source(), credentials, best_kernel(Cipher::aes), {}),
-          options());
+      return stream::verify_file(
+          file.source(),
+          file.head().open(file.source(), credentials, {.kernel = best_kernel(Cipher::aes)}),
+          how());
     });
   }
 
@@ -226,14 +227,14 @@ TEST_P(AgeFiles, InParts) {
   MemorySource source(sealed, 0, memory_name);
   const EncryptedFile file(source);
   const OpenedPayload payload =
-      file.head().open(file.source(), credentials(), best_kernel(Cipher::aes), {});
+      file.head().open(file.source(), credentials(), {.kernel = best_kernel(Cipher::aes)});
   const Layout layout =
-      opening_layout(payload.extent.payload_offset, text_.size(), folder_.options(), age::chunking);
+      opening_layout(payload.extent.payload_offset, text_.size(), folder_.how(), age::chunking);
   Contents made(text_.size());
   MemorySink sink(made, memory_name);
   const Transform transform = opening(*payload.cipher, memory_name, payload.extent.payload_offset);
   for (std::uint64_t item = layout.all_items().end; item-- != 0;) {
-    (void)transfer(source, &sink, layout, transform, {item, item + 1}, folder_.options());
+    (void)transfer(source, &sink, layout, transform, {item, item + 1}, folder_.how());
   }
   EXPECT_TRUE(made == text_);
 }
@@ -340,8 +341,7 @@ TEST(Layouts, ThatDoNotFitAPipeAreRefused) {
   ASSERT_EQ(close(ends[1]), 0);
   Input input = Input::of(Descriptor(ends[0]), "pipe", nullptr);
   const auto executor = make_executor(Schedule::serial, 1);
-  const Options options = {
-      .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = 64};
+  const Work how = {.executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = 64};
   const Layout fits = {.in_bytes = 64, .out_bytes = 64, .room_bytes = 64};
   Layout before = fits;
   before.before_bytes = 17;
@@ -350,7 +350,7 @@ TEST(Layouts, ThatDoNotFitAPipeAreRefused) {
   Layout untold = fits;
   untold.min_in_bytes = 1;
   for (const Layout& layout : {before, ahead, untold}) {
-    EXPECT_THROW((void)transfer(input, nullptr, layout, {}, {}, options), std::logic_error);
+    EXPECT_THROW((void)transfer(input, nullptr, layout, {}, {}, how), std::logic_error);
   }
 }
 

@@ -22,9 +22,9 @@ class Damage : public testing::Test {
     const auto executor = make_executor(Schedule::serial, 1);
     {
       Input input = Input::open(folder_ / "text");
-      Output output = Output::create(folder_ / "sealed", {});
-      const Options options = {.executor = *executor, .kernel = best_kernel(Cipher::aes)};
-      encrypt(input, output, new_container({suite_}, envelope, key_, options.kernel, {}), options);
+      const auto output = create_output(folder_ / "sealed", {});
+      const Work work = {.executor = *executor, .kernel = best_kernel(Cipher::aes)};
+      encrypt_file(input, *output, new_container({suite_}, envelope, key_, work), work);
     }
     good_ = read_file(folder_ / "sealed");
     std::filesystem::remove(folder_ / "text");
@@ -44,7 +44,7 @@ class Damage : public testing::Test {
   std::optional<ErrorCode> reject(const std::string& path, const std::string& out = {},
                                   unsigned threads = 1, bool opens_envelope = true) const {
     const auto executor = make_executor(Schedule::omp_dynamic, threads);
-    const Options options{
+    const Work work{
         .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = chunk};
     try {
       Input input = Input::open(path);
@@ -55,12 +55,12 @@ class Damage : public testing::Test {
       }
       const Bytes key = opens_envelope ? Bytes(held) : Bytes(key_);
       if (out.empty()) {
-        return verify(input, opened(input, preamble, key, options), options).is_authentic()
+        return verify_file(input, opened(input, preamble, key, work), work).is_authentic()
                    ? std::nullopt
                    : std::optional(ErrorCode::corrupt);
       } else {
-        Output output = Output::create(out, {.source = &input});
-        decrypt(input, output, opened(input, preamble, key, options), {}, options);
+        const auto output = create_output(out, {.source = &input});
+        decrypt_file(input, *output, opened(input, preamble, key, work), {}, work);
       }
     } catch (const Error& error) {
       return error.code;
@@ -271,10 +271,10 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
   const Error error = error_of([&] {
     Input input = Input::open(in);
     const Preamble preamble = read_preamble(input);
-    Output output = Output::create(out, {});
-    const Options options = {
+    const auto output = create_output(out, {});
+    const Work work = {
         .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = chunk};
-    decrypt(input, output, opened(input, preamble, key_, options), {}, options);
+    decrypt_file(input, *output, opened(input, preamble, key_, work), {}, work);
   });
   writer.join();
   reader.join();

@@ -22,6 +22,7 @@
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 #include "stream/container/container_file.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace paes::stream {
 
@@ -131,10 +132,11 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
                            const Setting& setting = {}) {
   const auto executor = make_executor(setting.schedule, setting.threads);
   Input input = Input::open(from, setting.cancel);
-  Output output = Output::create(
-      to, {.permissions = encrypted_mode(input), .source = &input, .cancel = setting.cancel});
-  return encrypt_with_salt(input, output, setting.suite, sample_envelope, sample_key(setting.suite),
-                           sample_salt,
+  const auto output = create_output(
+      to,
+      {.source = &input, .cancel = setting.cancel, .file = {.permissions = encrypted_mode(input)}});
+  return encrypt_with_salt(input, *output, setting.suite, sample_envelope,
+                           sample_key(setting.suite), sample_salt,
                            {.executor = *executor,
                             .kernel = best_kernel(Cipher::aes),
                             .piece_bytes = setting.piece_bytes,
@@ -146,15 +148,16 @@ inline Totals encrypt_path(const std::string& from, const std::string& to,
 // With a salt of its own each time.
 inline NewPayload sample_payload() {
   constexpr auto suite = container::Suite::cobblestone_256;
-  return new_container({suite}, sample_envelope, sample_key(suite), best_kernel(Cipher::aes), {});
+  return new_container({suite}, sample_envelope, sample_key(suite),
+                       {.kernel = best_kernel(Cipher::aes)});
 }
 
 // The name of ends in memory, for errors.
 inline const std::string memory_name = "memory";
 
 inline OpenedPayload opened(const Source& source, const Preamble& preamble, Bytes input_key,
-                            const Options& options) {
-  return open_container(source, preamble.header, input_key, options.kernel, options.device_use);
+                            const Work& work) {
+  return open_container(source, preamble.header, input_key, work);
 }
 
 inline Totals decrypt_path(const std::string& from, const std::string& to,
@@ -163,29 +166,30 @@ inline Totals decrypt_path(const std::string& from, const std::string& to,
   const auto executor = make_executor(setting.schedule, setting.threads);
   Input input = Input::open(from, setting.cancel);
   const Preamble preamble = read_preamble(input);
-  Output output = Output::create(
-      to, {.permissions = decrypted_mode(input), .source = &input, .cancel = setting.cancel});
-  const Options options = {.executor = *executor,
-                           .kernel = best_kernel(Cipher::aes),
-                           .piece_bytes = setting.piece_bytes,
-                           .cancel = setting.cancel,
-                           .progress = setting.progress,
-                           .device_use = setting.device_use};
-  return decrypt(input, output, opened(input, preamble, sample_key(setting.suite), options), range,
-                 options);
+  const auto output = create_output(
+      to,
+      {.source = &input, .cancel = setting.cancel, .file = {.permissions = decrypted_mode(input)}});
+  const Work work = {.executor = *executor,
+                     .kernel = best_kernel(Cipher::aes),
+                     .piece_bytes = setting.piece_bytes,
+                     .cancel = setting.cancel,
+                     .progress = setting.progress,
+                     .device_use = setting.device_use};
+  return decrypt_file(input, *output, opened(input, preamble, sample_key(setting.suite), work),
+                      range, work);
 }
 
 inline Verification verification_of(const std::string& from, const Setting& setting = {}) {
   const auto executor = make_executor(setting.schedule, setting.threads);
   Input input = Input::open(from, setting.cancel);
   const Preamble preamble = read_preamble(input);
-  const Options options = {.executor = *executor,
-                           .kernel = best_kernel(Cipher::aes),
-                           .piece_bytes = setting.piece_bytes,
-                           .cancel = setting.cancel,
-                           .progress = setting.progress,
-                           .device_use = setting.device_use};
-  return verify(input, opened(input, preamble, sample_key(setting.suite), options), options);
+  const Work work = {.executor = *executor,
+                     .kernel = best_kernel(Cipher::aes),
+                     .piece_bytes = setting.piece_bytes,
+                     .cancel = setting.cancel,
+                     .progress = setting.progress,
+                     .device_use = setting.device_use};
+  return verify_file(input, opened(input, preamble, sample_key(setting.suite), work), work);
 }
 
 // For what must be authentic.

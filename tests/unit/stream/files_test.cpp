@@ -7,6 +7,7 @@
 
 #include <chrono>
 
+#include "refused_calls.hpp"
 #include "stream/file_sample.hpp"
 
 namespace paes::stream {
@@ -45,9 +46,8 @@ TEST_F(Files, TheInputIsNotAnOutputByAnyName) {
   Input input = Input::open(folder_ / "text");
   for (const char* name : {"text", "symbolic", "hard"}) {
     for (const bool overwrite : {false, true}) {
-      const Error error = error_of([&] {
-        (void)Output::create(folder_ / name, {.overwrite = overwrite, .source = &input});
-      });
+      const Error error = error_of(
+          [&] { (void)create_output(folder_ / name, {.overwrite = overwrite, .source = &input}); });
       EXPECT_EQ(error.code, ErrorCode::usage);
       EXPECT_EQ(std::string(error.what()), (folder_ / name) + ": is the input itself");
     }
@@ -82,13 +82,13 @@ TEST_F(Files, WhatMustBeNewOpensAndFollowsNothing) {
   std::filesystem::create_symlink("loop", folder_ / "loop");
   for (const std::string name : {"file", "fifo", "live", "dangling", "loop"}) {
     for (const bool overwrite : {false, true}) {
-      const Error error = error_of([&] {
-        (void)Output::create(folder_ / name, {.overwrite = overwrite, .only_new = true});
-      });
+      const Error error = error_of(
+          [&] { (void)create_output(folder_ / name, {.overwrite = overwrite, .only_new = true}); });
       EXPECT_EQ(std::string(error.what()), (folder_ / name) + ": already exists");
     }
   }
-  const Error error = error_of([&] { (void)Output::create("/dev/stdout", {.only_new = true}); });
+  const Error error =
+      error_of([&] { (void)create_output(std::string("/dev/stdout"), {.only_new = true}); });
   EXPECT_STREQ(error.what(), "/dev/stdout: already exists");
   std::uint8_t byte = 0;
   EXPECT_EQ(::read(reader, &byte, 1), -1);  // and neither the end: nobody has opened it
@@ -102,16 +102,16 @@ TEST_F(Files, AFifoIsWrittenToOnlyWhereNobodyElseCanPutOne) {
   const int reader = open((folder_ / "fifo").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   for (const mode_t mode : {0777U, 01777U, 0770U, 0720U, 0702U}) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
-    const Error error = error_of([&] { (void)Output::create(folder_ / "fifo", {}); });
+    const Error error = error_of([&] { (void)create_output(folder_ / "fifo", {}); });
     EXPECT_EQ(std::string(error.what()),
               (folder_ / "fifo") + ": is no regular file, and may be another user's");
-    (void)Output::create(folder_ / "fifo", {.overwrite = true});
+    (void)create_output(folder_ / "fifo", {.overwrite = true});
   }
   for (const mode_t mode : {0700U, 0755U, 01755U}) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
-    (void)Output::create(folder_ / "fifo", {});
+    (void)create_output(folder_ / "fifo", {});
     const Error error =
-        error_of([&] { (void)Output::create(folder_ / "fifo", {.is_named = false}); });
+        error_of([&] { (void)create_output(folder_ / "fifo", {.is_named = false}); });
     EXPECT_EQ(std::string(error.what()), (folder_ / "fifo") + ": is no regular file");
   }
   close(reader);
@@ -122,9 +122,9 @@ TEST_F(Files, DirectoriesAndMissingFilesAreNamed) {
             folder_.path() + ": is a directory");
   EXPECT_EQ(std::string(error_of([&] { (void)Input::open(folder_ / "none"); }).what()),
             (folder_ / "none") + ": No such file or directory");
-  EXPECT_EQ(std::string(error_of([&] { (void)Output::create(folder_.path(), {}); }).what()),
+  EXPECT_EQ(std::string(error_of([&] { (void)create_output(folder_.path(), {}); }).what()),
             folder_.path() + ": is a directory");
-  EXPECT_EQ(std::string(error_of([&] { (void)Output::create(folder_ / "no/file", {}); }).what()),
+  EXPECT_EQ(std::string(error_of([&] { (void)create_output(folder_ / "no/file", {}); }).what()),
             (folder_ / "no/file") + ": No such file or directory");
 }
 
@@ -139,31 +139,24 @@ TEST_F(Files, AnUnreadableFileIsNamed) {
   EXPECT_EQ(error.code, ErrorCode::failure);
 }
 
-struct Way {
-  bool avoid_unnamed, avoid_noreplace, avoid_link;
-};
-
-class Placing : public testing::TestWithParam<Way> {
+class Placing : public testing::TestWithParam<test::RefusedCalls> {
  protected:
   [[nodiscard]] OutputOptions options(bool overwrite = false) const {
-    return {.overwrite = overwrite,
-            .permissions = 0640,
-            .avoid_unnamed = GetParam().avoid_unnamed,
-            .avoid_noreplace = GetParam().avoid_noreplace,
-            .avoid_link = GetParam().avoid_link};
+    return {.overwrite = overwrite, .file = {.permissions = 0640, .calls = &calls_}};
   }
+  const NewFileCalls calls_ = test::calls_without(GetParam());
   Folder folder_;
   Contents text_ = random_buffer(10000);
 };
 
 TEST_P(Placing, AppearsCompleteAndOnlyAtTheEnd) {
   {
-    Output output = Output::create(folder_ / "out", options());
-    output.write_at(5000, Bytes(text_).subspan(5000));
-    output.write(Bytes(text_).first(2500));
-    output.write(Bytes(text_).subspan(2500, 2500));
+    const auto output = create_output(folder_ / "out", options());
+    output->write_at(5000, Bytes(text_).subspan(5000));
+    output->write(Bytes(text_).first(2500));
+    output->write(Bytes(text_).subspan(2500, 2500));
     EXPECT_FALSE(exists(folder_ / "out"));
-    output.commit(text_.size());
+    output->commit(text_.size());
   }
   EXPECT_TRUE(read_file(folder_ / "out") == text_);
   EXPECT_EQ(mode_of(folder_ / "out"), 0640U);
@@ -171,24 +164,24 @@ TEST_P(Placing, AppearsCompleteAndOnlyAtTheEnd) {
 }
 
 TEST_P(Placing, IsForItsOwnerAloneWhileItIsWritten) {
-  Output output = Output::create(folder_ / "out", options());
-  output.write(text_);
+  const auto output = create_output(folder_ / "out", options());
+  output->write(text_);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
     EXPECT_EQ(mode_of(entry.path()), 0600U);
   }
 }
 
 TEST_P(Placing, LeavesNothingWithoutCommit) {
-  { Output::create(folder_ / "out", options()).write(text_); }
+  { create_output(folder_ / "out", options())->write(text_); }
   EXPECT_EQ(folder_.entries(), 0U);
 }
 
 TEST_P(Placing, NeverReplacesWhatAppearedMeanwhile) {
   {
-    Output output = Output::create(folder_ / "out", options());
-    output.write(text_);
+    const auto output = create_output(folder_ / "out", options());
+    output->write(text_);
     write_file(folder_ / "out", Contents{1});
-    const Error error = error_of([&] { output.commit(text_.size()); });
+    const Error error = error_of([&] { output->commit(text_.size()); });
     EXPECT_EQ(std::string(error.what()), (folder_ / "out") + ": already exists");
   }
   EXPECT_EQ(read_file(folder_ / "out"), Contents{1});
@@ -198,10 +191,10 @@ TEST_P(Placing, NeverReplacesWhatAppearedMeanwhile) {
 TEST_P(Placing, ReplacesWhenAskedTo) {
   write_file(folder_ / "out", Contents{1});
   {
-    Output output = Output::create(folder_ / "out", options(true));
-    output.write(text_);
+    const auto output = create_output(folder_ / "out", options(true));
+    output->write(text_);
     EXPECT_EQ(read_file(folder_ / "out"), Contents{1});
-    output.commit(text_.size());
+    output->commit(text_.size());
   }
   EXPECT_TRUE(read_file(folder_ / "out") == text_);
   EXPECT_EQ(folder_.entries(), 1U);
@@ -211,12 +204,12 @@ TEST_P(Placing, MakesWhatALinkLeadsTo) {
   std::filesystem::create_directory(folder_ / "sub");
   std::filesystem::create_symlink("sub/second", folder_ / "first");
   std::filesystem::create_symlink("../target", folder_ / "sub/second");
-  const Error error = error_of([&] { (void)Output::create(folder_ / "first", options()); });
+  const Error error = error_of([&] { (void)create_output(folder_ / "first", options()); });
   EXPECT_EQ(std::string(error.what()), (folder_ / "first") + ": already exists");
   {
-    Output output = Output::create(folder_ / "first", options(true));
-    output.write(text_);
-    output.commit(text_.size());
+    const auto output = create_output(folder_ / "first", options(true));
+    output->write(text_);
+    output->commit(text_.size());
   }
   EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "first"));
   EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "sub/second"));
@@ -229,9 +222,9 @@ TEST_P(Placing, ReplacesWhatALinkLeadsTo) {
   write_file(folder_ / "target", Contents{1});
   std::filesystem::create_symlink("target", folder_ / "link");
   {
-    Output output = Output::create(folder_ / "link", options(true));
-    output.write(text_);
-    output.commit(text_.size());
+    const auto output = create_output(folder_ / "link", options(true));
+    output->write(text_);
+    output->commit(text_.size());
   }
   EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
   EXPECT_TRUE(read_file(folder_ / "target") == text_);
@@ -239,8 +232,9 @@ TEST_P(Placing, ReplacesWhatALinkLeadsTo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Placing,
-                         testing::Values(Way{false, false, false}, Way{true, false, false},
-                                         Way{true, true, false}, Way{true, true, true}));
+                         testing::Values(test::RefusedCalls{}, test::RefusedCalls{.unnamed = true},
+                                         test::RefusedCalls{.unnamed = true, .rename = true},
+                                         test::RefusedCalls{true, true, true}));
 
 TEST_F(Files, ModesFollowTheSourceWithoutSetIdBits) {
   const mode_t mask = umask(027);
@@ -280,11 +274,11 @@ TEST_F(Files, AnInputThatChangesItsSizeIsAnError) {
   for (const off_t bytes : {off_t{10}, off_t{200000}}) {
     const auto executor = make_executor(Schedule::omp_dynamic, 2);
     Input input = Input::open(folder_ / "text");
-    Output output = Output::create(folder_ / "sealed", {});
+    const auto output = create_output(folder_ / "sealed", {});
     ASSERT_EQ(truncate((folder_ / "text").c_str(), bytes), 0);
     const Error error = error_of([&] {
-      encrypt(input, output, sample_payload(),
-              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      encrypt_file(input, *output, sample_payload(),
+                   {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
     });
     EXPECT_EQ(std::string(error.what()),
               (folder_ / "text") + (bytes == 10 ? ": became shorter while it was read"
@@ -298,12 +292,12 @@ TEST_F(Files, AnInputThatChangesInPlaceIsAnError) {
   const auto executor = make_executor(Schedule::serial, 1);
   for (const bool contents : {false, true}) {
     Input input = Input::open(text);
-    Output output = Output::create(folder_ / "sealed", {});
+    const auto output = create_output(folder_ / "sealed", {});
     // The clock that stamps files ticks every few milliseconds.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto work = [&] {
-      encrypt(input, output, sample_payload(),
-              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      encrypt_file(input, *output, sample_payload(),
+                   {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
     };
     if (!contents) {  // other permissions are no reason to lose the work
       ASSERT_EQ(chmod(text.c_str(), 0640), 0);
@@ -524,9 +518,9 @@ TEST_F(Files, StandardInputAndOutputMayBeFiles) {
       const auto executor = make_executor(Schedule::omp_dynamic, 2);
       Input input = Input::standard_input();
       EXPECT_EQ(input.bytes(), text_.size() - 5);
-      Output output = Output::standard_output({.source = &input});
-      encrypt(input, output, sample_payload(),
-              {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+      const auto output = standard_output({.source = &input});
+      encrypt_file(input, *output, sample_payload(),
+                   {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
       EXPECT_EQ(::write(STDOUT_FILENO, "<", 1), 1);
     }
     Contents sealed = read_file(folder_ / "out");
@@ -547,7 +541,7 @@ TEST_F(Files, AFailureCutsOffWhatStandardOutputGot) {
   {
     const Redirect out(STDOUT_FILENO, folder_ / "out", O_WRONLY);
     lseek(STDOUT_FILENO, 0, SEEK_END);
-    Output::standard_output({}).write(text_);
+    standard_output({})->write(text_);
   }
   EXPECT_EQ(read_file(folder_ / "out"), (Contents{'>', '>'}));
 }

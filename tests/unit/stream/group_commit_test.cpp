@@ -4,11 +4,13 @@
 #include "stream/file/group_commit.hpp"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "refused_calls.hpp"
 #include "stream/file_sample.hpp"
 
 namespace paes::stream {
@@ -17,11 +19,12 @@ namespace {
 class Groups : public testing::Test {
  protected:
   // A complete output of three bytes.
-  [[nodiscard]] Output complete(const std::string& name, OutputOptions options = {}) const {
-    options.is_grouped = true;
-    Output output = Output::create(folder_ / name, options);
-    output.write(Contents{1, 2, 3});
-    output.commit(3);
+  [[nodiscard]] std::unique_ptr<Output> complete(const std::string& name,
+                                                 OutputOptions options = {}) const {
+    options.file.role = FileRole::grouped;
+    auto output = create_output(folder_ / name, options);
+    output->write(Contents{1, 2, 3});
+    output->commit(3);
     return output;
   }
 
@@ -43,9 +46,9 @@ class Groups : public testing::Test {
 };
 
 TEST_F(Groups, ACompleteOutputWaitsForItsName) {
-  Output output = complete("a");
-  EXPECT_TRUE(output.is_unnamed());
-  EXPECT_FALSE(output.has_its_name());
+  auto output = complete("a");
+  EXPECT_NE(output->unnamed(), nullptr);
+  EXPECT_FALSE(output->has_its_name());
   EXPECT_FALSE(exists(folder_ / "a"));
   GroupCommit group;
   group.add(std::move(output), 3, counting());
@@ -59,7 +62,7 @@ TEST_F(Groups, WhatIsNotCommittedIsDiscarded) {
   {
     GroupCommit group;
     group.add(complete("a"), 3, counting());
-    group.add(complete("b", {.avoid_unnamed = true}), 3, counting());
+    group.add(complete("b", {.file = {.calls = &test::no_unnamed}}), 3, counting());
   }
   EXPECT_EQ(done_, 0U);
   EXPECT_EQ(folder_.entries(), 0U);
@@ -70,7 +73,7 @@ TEST_F(Groups, AFailureIsThatFilesAlone) {
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     group.add(complete(name), 3, counting());
   }
-  group.add(complete("f", {.avoid_unnamed = true}), 3, counting());
+  group.add(complete("f", {.file = {.calls = &test::no_unnamed}}), 3, counting());
   write_file(folder_ / "b", Contents{9});
   write_file(folder_ / "f", Contents{9});
   group.commit_all();
@@ -117,12 +120,13 @@ TEST_F(Groups, ManyThreadsFillThem) {
 }
 
 TEST_F(Groups, TheTimeOfTheSourceIsKept) {
-  for (const bool is_grouped : {false, true}) {
+  for (const FileRole role : {FileRole::alone, FileRole::grouped}) {
+    const bool is_grouped = role == FileRole::grouped;
     const std::string path = folder_ / (is_grouped ? "grouped" : "alone");
-    Output output = Output::create(
-        path, {.is_grouped = is_grouped, .modified = timespec{1234567890, 123456789}});
-    output.write(Contents{1});
-    output.commit(1);
+    auto output =
+        create_output(path, {.file = {.role = role, .modified = timespec{1234567890, 123456789}}});
+    output->write(Contents{1});
+    output->commit(1);
     if (is_grouped) {
       GroupCommit group;
       group.add(std::move(output), 1, counting());
@@ -136,10 +140,11 @@ TEST_F(Groups, TheTimeOfTheSourceIsKept) {
 }
 
 TEST_F(Groups, WhatExistsAlreadyIsNotGrouped) {
-  Output output = Output::create("/dev/null", {.is_grouped = true});
-  output.write(Contents{1});
-  output.commit(1);
-  EXPECT_FALSE(output.is_unnamed());
+  const auto output =
+      create_output(std::string("/dev/null"), {.file = {.role = FileRole::grouped}});
+  output->write(Contents{1});
+  output->commit(1);
+  EXPECT_EQ(output->unnamed(), nullptr);
 }
 
 }  // namespace

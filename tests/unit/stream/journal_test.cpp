@@ -16,7 +16,7 @@ const Contents sample_settings = random_buffer(64, 12);
 const Contents sample_input_key = random_buffer(32, 13);
 
 JournalFacts sample_facts() {
-  return {Work::encrypt, 123'456'789, {1, 2, 3, 4, 5, 6, 7}, sample_head, sample_settings};
+  return {JournalKind::encrypt, 123'456'789, {1, 2, 3, 4, 5, 6, 7}, sample_head, sample_settings};
 }
 
 class JournalFile : public testing::Test {
@@ -71,7 +71,7 @@ TEST_F(JournalFile, SaysWithoutAKeyHowMuchIsComplete) {
     const Contents whole = read_file(folder_ / "j");
     auto claims = parse_claims(whole);
     EXPECT_TRUE(claims);
-    EXPECT_EQ(claims->work, Work::encrypt);
+    EXPECT_EQ(claims->work, JournalKind::encrypt);
     EXPECT_EQ(claims->text_bytes, text_bytes);
     EXPECT_EQ(claims->stripes(), 30U);
     claims->add_records(0, Bytes(whole).subspan(sizeof(JournalHeader)));
@@ -230,7 +230,7 @@ TEST_F(JournalFile, EveryFactCounts) {
     change(facts);
     return key_.difference(header_, facts, "s");
   };
-  EXPECT_EQ(difference([](JournalFacts& f) { f.work = Work::decrypt; }),
+  EXPECT_EQ(difference([](JournalFacts& f) { f.work = JournalKind::decrypt; }),
             "it is of other work or another version");
   EXPECT_EQ(difference([](JournalFacts& f) { ++f.text_bytes; }), "s has changed since");
   EXPECT_EQ(difference([](JournalFacts& f) { ++f.source.device; }), "s has changed since");

@@ -20,7 +20,7 @@ class Part : public testing::TestWithParam<std::size_t> {
 
   Part() : text_(random_buffer(GetParam())), file_(reference(suite, text_)) {}
 
-  [[nodiscard]] Options options() const {
+  [[nodiscard]] Work work() const {
     return {.executor = *executor_, .kernel = best_kernel(Cipher::aes), .piece_bytes = 3 * chunk};
   }
   // Of so many ranks each one's stripes, the last rank's first.
@@ -37,22 +37,22 @@ class Part : public testing::TestWithParam<std::size_t> {
     MemorySource source(text_, 0, memory_name);
     MemorySink sink(to, memory_name);
     return transfer(source, &sink,
-                    sealing_layout(extent_.payload_offset, extent_.text_bytes, options()),
-                    sealing(cipher_), chunks, options());
+                    sealing_layout(extent_.payload_offset, extent_.text_bytes, work()),
+                    sealing(cipher_), chunks, work());
   }
   Moved open(Range chunks, Contents& to) {
     MemorySource source(file_, 0, memory_name);
     MemorySink sink(to, memory_name);
     return transfer(source, &sink,
-                    opening_layout(extent_.payload_offset, extent_.text_bytes, options()),
-                    opening(cipher_, "made", extent_.payload_offset), chunks, options());
+                    opening_layout(extent_.payload_offset, extent_.text_bytes, work()),
+                    opening(cipher_, "made", extent_.payload_offset), chunks, work());
   }
   stream::Damage damage_in(Range chunks) {
     MemorySource source(file_, 0, memory_name);
     DamageLog log;
     (void)transfer(source, nullptr,
-                   opening_layout(extent_.payload_offset, extent_.text_bytes, options()),
-                   verifying(cipher_, log), chunks, options());
+                   opening_layout(extent_.payload_offset, extent_.text_bytes, work()),
+                   verifying(cipher_, log), chunks, work());
     return log.found();
   }
 

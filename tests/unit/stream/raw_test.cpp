@@ -57,9 +57,9 @@ TEST_P(RawStreams, EveryWayGivesTheSameBytes) {
         }
         {
           Input input = Input::open(source);
-          Output output = Output::create(target, {.source = &input});
+          const auto output = create_output(target, {.source = &input});
           const Totals totals =
-              crypt_raw(input, output, {.key = key, .direction = GetParam().direction, .iv = iv},
+              crypt_raw(input, *output, {.key = key, .direction = GetParam().direction, .iv = iv},
                         {.executor = *executor, .kernel = kernel, .piece_bytes = 32768});
           EXPECT_EQ(totals.text_bytes, text.size());
         }
@@ -104,9 +104,9 @@ TEST(RawFailures, AFailureEndsTheTurns) {
     const auto executor = make_executor(Schedule::omp_dynamic, 3);
     const Error error = error_of([&] {
       Input input = Input::open(fifo);
-      Output output = Output::create(folder / "out", {.source = &input});
+      const auto output = create_output(folder / "out", {.source = &input});
       (void)crypt_raw(
-          input, output,
+          input, *output,
           {.key = key, .direction = Direction::encrypt, .iv = iv, .max_blocks = max_blocks},
           {.executor = *executor, .kernel = kernel, .piece_bytes = 16384});
     });
@@ -125,27 +125,27 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   const Folder folder;
   write_file(folder / "in", text);
   const auto executor = make_executor(Schedule::omp_dynamic, 3);
-  const Options options{.executor = *executor, .kernel = kernel, .piece_bytes = 32768};
+  const Work work{.executor = *executor, .kernel = kernel, .piece_bytes = 32768};
   {
     Input input = Input::open(folder / "in");
-    Output output = Output::create(folder / "sealed", {.source = &input});
-    EXPECT_EQ(seal_gcm(input, output, key, iv, {}, options).text_bytes, text.size());
+    const auto output = create_output(folder / "sealed", {.source = &input});
+    EXPECT_EQ(seal_gcm(input, *output, key, iv, {}, work).text_bytes, text.size());
   }
   Contents want(text.size() + 16);
   key.seal(iv, {}, text, MutableBytes(want).first(text.size()), MutableBytes(want).last(16));
   EXPECT_TRUE(read_file(folder / "sealed") == want);
   {
     Input input = Input::open(folder / "sealed");
-    Output output = Output::create(folder / "opened", {.source = &input});
-    EXPECT_EQ(open_gcm(input, output, key, iv, {}, options).text_bytes, text.size());
+    const auto output = create_output(folder / "opened", {.source = &input});
+    EXPECT_EQ(open_gcm(input, *output, key, iv, {}, work).text_bytes, text.size());
   }
   EXPECT_TRUE(read_file(folder / "opened") == text);
   want[text_bytes / 2] ^= 1;
   write_file(folder / "sealed", want);
   const Error error = error_of([&] {
     Input input = Input::open(folder / "sealed");
-    Output output = Output::create(folder / "forged", {.source = &input});
-    (void)open_gcm(input, output, key, iv, {}, options);
+    const auto output = create_output(folder / "forged", {.source = &input});
+    (void)open_gcm(input, *output, key, iv, {}, work);
   });
   EXPECT_EQ(error.code, ErrorCode::corrupt);
   EXPECT_FALSE(exists(folder / "forged"));
@@ -204,8 +204,8 @@ TEST(RawGcm, WhatChangesAfterItsCheckIsNotWritten) {
       });
       const Error error = error_of([&] {
         Input input = Input::open(folder / "in");
-        Output output = Output::create(target, {.source = &input});
-        (void)open_gcm(input, output, key, iv, {},
+        const auto output = create_output(target, {.source = &input});
+        (void)open_gcm(input, *output, key, iv, {},
                        {.executor = executor, .kernel = kernel, .piece_bytes = piece_bytes});
       });
       EXPECT_EQ(error.code, ErrorCode::corrupt);

@@ -19,8 +19,9 @@
 
 #include "append_only.hpp"
 #include "paes/error.hpp"
+#include "refused_calls.hpp"
 #include "sanitized.hpp"
-#include "stream/file/output.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file_sample.hpp"
 #include "without_call.hpp"
 
@@ -33,16 +34,16 @@ class Refused : public testing::Test {
   std::string commit(int error, mode_t permissions, mode_t mode, std::string& warning) {
     (void)unlink((folder_ / "out").c_str());
     OutputOptions options;
-    options.permissions = permissions;
-    options.avoid_unnamed = true;
-    Output output = Output::create(folder_ / "out", options);
-    output.write(text_);
+    options.file.permissions = permissions;
+    options.file.calls = &test::no_unnamed;
+    const auto output = create_output(folder_ / "out", options);
+    output->write(text_);
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       EXPECT_EQ(chmod(entry.path().c_str(), mode), 0);
     }
     const std::string thrown =
-        run_without({SYS_fchmod}, error, [&] { output.commit(text_.size()); });
-    warning = output.warning();
+        run_without({SYS_fchmod}, error, [&] { output->commit(text_.size()); });
+    warning = output->warning();
     return thrown;
   }
 
@@ -51,22 +52,22 @@ class Refused : public testing::Test {
     if (options.overwrite) {
       write_file(folder_ / "out", text_);
     }
-    Output output = Output::create(folder_ / "out", options);
-    output.write(text);
-    EXPECT_EQ(run_without({SYS_linkat}, error, [&] { output.commit(text.size()); }), "") << error;
+    const auto output = create_output(folder_ / "out", options);
+    output->write(text);
+    EXPECT_EQ(run_without({SYS_linkat}, error, [&] { output->commit(text.size()); }), "") << error;
     EXPECT_TRUE(read_file(folder_ / "out") == text);
     struct stat status = {};
     EXPECT_EQ(stat((folder_ / "out").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0640U);
-    EXPECT_EQ(status.st_mtim.tv_sec, options.modified->tv_sec);
+    EXPECT_EQ(status.st_mtim.tv_sec, options.file.modified->tv_sec);
     if (!options.overwrite) {
       // What exists meanwhile stays, and the new file goes.
-      Output other = Output::create(folder_ / "other", options);
-      other.write(text);
+      const auto other = create_output(folder_ / "other", options);
+      other->write(text);
       write_file(folder_ / "other", text_);
-      EXPECT_EQ(run_without({SYS_linkat}, error, [&] { other.commit(text.size()); }),
+      EXPECT_EQ(run_without({SYS_linkat}, error, [&] { other->commit(text.size()); }),
                 (folder_ / "other") + ": already exists");
-      other.discard();
+      other->discard();
       EXPECT_TRUE(read_file(folder_ / "other") == text_);
       EXPECT_EQ(unlink((folder_ / "other").c_str()), 0);
     }
@@ -81,18 +82,18 @@ class Refused : public testing::Test {
 // A forked child that ends must not take the file away, which has a name here.
 TEST_F(Refused, AChildLeavesItsParentsFileAlone) {
   OutputOptions options;
-  options.avoid_unnamed = true;
-  Output output = Output::create(folder_ / "out", options);
-  output.write(text_);
+  options.file.calls = &test::no_unnamed;
+  const auto output = create_output(folder_ / "out", options);
+  output->write(text_);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    output.discard();
+    output->discard();
     _exit(0);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  output.commit(text_.size());
+  output->commit(text_.size());
   EXPECT_TRUE(read_file(folder_ / "out") == text_);
 }
 
@@ -100,17 +101,17 @@ TEST_F(Refused, AChildLeavesItsParentsFileAlone) {
 TEST_F(Refused, AFileThatCannotBeRemovedIsWarnedOf) {
   std::string warnings;
   OutputOptions options;
-  options.avoid_unnamed = true;
+  options.file.calls = &test::no_unnamed;
   options.warn = [&](const std::string& what_why) { warnings += what_why + "\n"; };
-  std::optional<Output> given_up = Output::create(folder_ / "given up", options);
-  Output complete = Output::create(folder_ / "complete", options);
-  const std::string rests[] = {given_up->temporary_path(), complete.temporary_path()};
+  std::unique_ptr<Output> given_up = create_output(folder_ / "given up", options);
+  const auto complete = create_output(folder_ / "complete", options);
+  const std::string rests[] = {given_up->temporary_path(), complete->temporary_path()};
   if (!test::set_append_only(folder_.path(), true)) {
     GTEST_SKIP() << "no append-only folders here: " << std::strerror(errno);
   }
   given_up.reset();
-  complete.write(text_);
-  complete.commit(text_.size());
+  complete->write(text_);
+  complete->commit(text_.size());
   EXPECT_TRUE(test::set_append_only(folder_.path(), false));
   EXPECT_EQ(warnings, rests[0] + ": could not be removed: Operation not permitted\n" + rests[1] +
                           ": could not be removed: Operation not permitted\n");
@@ -161,11 +162,11 @@ TEST_F(Refused, ASecretKeyThatOthersCouldReadIsNotSaved) {
   for (const int error : {0, EPERM}) {
     const std::string thrown = run_without({SYS_fchmod}, error, [&] {
       OutputOptions options;
-      options.must_be_private = true;
-      Output output = Output::create(folder_ / "key", options);
-      output.write(text_);
-      ASSERT_EQ(chmod(path_of_descriptor(output.descriptor()).c_str(), 0644), 0);
-      output.commit(text_.size());
+      options.file.must_be_private = true;
+      const auto output = create_output(folder_ / "key", options);
+      output->write(text_);
+      ASSERT_EQ(chmod(path_of_descriptor(output->descriptor()).c_str(), 0644), 0);
+      output->commit(text_.size());
     });
     EXPECT_NE(thrown.find("other users have more access"), std::string::npos) << thrown;
     EXPECT_EQ(folder_.entries(), 0U);
@@ -199,12 +200,13 @@ TEST_F(Refused, AFileSystemWithoutLinks) {
   std::fill(sparse.begin() + 1000, sparse.end() - 1000, std::uint8_t{0});
   for (const int error : {EPERM, EACCES, ENOSYS, EOPNOTSUPP, EXDEV, EMLINK}) {
     for (const bool overwrite : {false, true}) {
-      for (const bool avoid_noreplace : {false, true}) {
+      for (const bool has_noreplace : {false, true}) {
+        const NewFileCalls calls = test::calls_without({.rename = !has_noreplace});
         OutputOptions options;
         options.overwrite = overwrite;
-        options.avoid_noreplace = avoid_noreplace;
-        options.permissions = 0640;
-        options.modified = timespec{1'000'000'000, 0};
+        options.file.calls = &calls;
+        options.file.permissions = 0640;
+        options.file.modified = timespec{1'000'000'000, 0};
         in_child([&] { check_without_links(error, options, sparse); });
         EXPECT_EQ(folder_.entries(), 0U);
       }
@@ -221,10 +223,10 @@ TEST_F(Refused, ManyFilesWithoutLinks) {
     EXPECT_EQ(run_without({SYS_linkat}, EPERM,
                           [&] {
                             for (const char* const name : {"one", "two"}) {
-                              Output output = Output::create(folder_ / name, {});
-                              EXPECT_EQ(output.temporary_path().empty(), *name == 'o');
-                              output.write(text_);
-                              output.commit(text_.size());
+                              const auto output = create_output(folder_ / name, {});
+                              EXPECT_EQ(output->temporary_path().empty(), *name == 'o');
+                              output->write(text_);
+                              output->commit(text_.size());
                               EXPECT_TRUE(read_file(folder_ / name) == text_);
                             }
                           }),
@@ -238,10 +240,10 @@ TEST_F(Refused, AnErrorOfALinkIsAnError) {
     GTEST_SKIP() << child_starts_threads;
   }
   in_child([&] {
-    Output output = Output::create(folder_ / "out", {});
-    ASSERT_EQ(output.temporary_path(), "");
-    output.write(text_);
-    EXPECT_EQ(run_without({SYS_linkat}, EIO, [&] { output.commit(text_.size()); }),
+    const auto output = create_output(folder_ / "out", {});
+    ASSERT_EQ(output->temporary_path(), "");
+    output->write(text_);
+    EXPECT_EQ(run_without({SYS_linkat}, EIO, [&] { output->commit(text_.size()); }),
               (folder_ / "out") + ": Input/output error");
   });
   EXPECT_EQ(folder_.entries(), 0U);
@@ -292,14 +294,14 @@ TEST_F(Refused, ABlockDeviceIsSynced) {
   OutputOptions options;
   options.overwrite = true;
   {
-    Output output = Output::create(device.path(), options);
-    output.write(text_);
-    EXPECT_EQ(run_without({SYS_fsync}, EIO, [&] { output.commit(text_.size()); }),
+    const auto output = create_output(device.path(), options);
+    output->write(text_);
+    EXPECT_EQ(run_without({SYS_fsync}, EIO, [&] { output->commit(text_.size()); }),
               device.path() + ": Input/output error");
   }
-  Output output = Output::create(device.path(), options);
-  output.write(text_);
-  EXPECT_NO_THROW(output.commit(text_.size()));
+  const auto output = create_output(device.path(), options);
+  output->write(text_);
+  EXPECT_NO_THROW(output->commit(text_.size()));
   Contents stored = read_file(folder_ / "disk");
   stored.resize(text_.size());
   EXPECT_TRUE(stored == text_);

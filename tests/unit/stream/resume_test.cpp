@@ -39,16 +39,16 @@ class Resume : public testing::Test {
   Resume() { write_source(text_); }
 
   void write_source(const Contents& text) const { write_file(folder_ / "in", text); }
-  [[nodiscard]] Options options() const {
+  [[nodiscard]] Work how() const {
     return {.executor = *executor_, .kernel = best_kernel(Cipher::aes), .cancel = &cancel_};
   }
-  [[nodiscard]] Output output_for(const std::string& name, const Input& input,
-                                  bool overwrite = false) const {
-    return Output::create(folder_ / name, {.overwrite = overwrite,
-                                           .permissions = 0640,
-                                           .source = &input,
-                                           .cancel = &cancel_,
-                                           .resumable = true});
+  [[nodiscard]] std::unique_ptr<Output> output_for(const std::string& name, const Input& input,
+                                                   bool overwrite = false) const {
+    return create_output(folder_ / name,
+                         {.overwrite = overwrite,
+                          .source = &input,
+                          .cancel = &cancel_,
+                          .file = {.role = FileRole::resumable, .permissions = 0640}});
   }
 
   // The task of one run: its envelopes are made up, and open to who knows the key.
@@ -72,27 +72,26 @@ class Resume : public testing::Test {
   // As a run that dies when the first `stripes` were recorded, and the next was half written.
   void interrupt_encryption(std::uint64_t stripes) {
     Input input = Input::open(folder_ / "in");
-    Output output = output_for("out", input);
-    ResumableFiles& files = *output.resumable();
+    const auto output = output_for("out", input);
+    ResumableFiles& files = *output->resumable();
     const SourceStamp source = distinct_stamp(input, nullptr);
-    const StartedEncryption started =
-        start_encryption(input, files, task(), source, false, options());
-    StripeWork work(started.work, started.input_key, input, output, files.journal(),
-                    files.partial(), "out.partial", options());
+    const StartedEncryption started = start_encryption(input, files, task(), source, false, how());
+    StripeWork work(started.work, started.input_key, input, *output, files.journal(),
+                    files.partial(), "out.partial", how());
     seal_stripes(
-        work, {0, stripes}, [] {}, options());
+        work, {0, stripes}, [] {}, how());
     work.journal.flush();
-    HalfSink half(output);
+    HalfSink half(*output);
     StripeWork torn(started.work, started.input_key, input, half, files.journal(), files.partial(),
-                    "out.partial", options());
+                    "out.partial", how());
     seal_stripes(
-        torn, {stripes, stripes + 1}, [] {}, options());
+        torn, {stripes, stripes + 1}, [] {}, how());
   }
 
-  ResumedTotals encrypt(bool overwrite = false) {
+  Totals encrypt(bool overwrite = false) {
     Input input = Input::open(folder_ / "in");
-    Output output = output_for("out", input, overwrite);
-    return encrypt_resumably(input, output, task(), options());
+    const auto output = output_for("out", input, overwrite);
+    return encrypt_resumably(input, *output, task(), how());
   }
 
   [[nodiscard]] Contents salt_in(const std::string& name) const {
@@ -119,8 +118,8 @@ class Resume : public testing::Test {
     EXPECT_EQ(status.st_mode & 0777, 0640U);
     Input input = Input::open(folder_ / "out");
     const Preamble preamble = read_preamble(input);
-    Output output = Output::create(folder_ / "back", {.overwrite = true});
-    (void)stream::decrypt(input, output, opened(input, preamble, key_, options()), {}, options());
+    const auto output = create_output(folder_ / "back", {.overwrite = true});
+    (void)stream::decrypt_file(input, *output, opened(input, preamble, key_, how()), {}, how());
     EXPECT_TRUE(read_file(folder_ / "back") == text);
   }
   // What was left is not continued, and neither key nor salt of it is used again.
@@ -148,7 +147,7 @@ class Resume : public testing::Test {
 };
 
 TEST_F(Resume, WithoutAnInterruptionNothingIsLeft) {
-  const ResumedTotals totals = encrypt();
+  const Totals totals = encrypt();
   EXPECT_EQ(totals.text_bytes, text_.size());
   EXPECT_EQ(totals.kept_text_bytes, 0U);
   EXPECT_TRUE(notes_.empty());
@@ -242,7 +241,7 @@ class SourceWithForgedStamp : public Resume {
     head.insert(head.end(), prefix.begin(), prefix.end());
     const JournalKey key(key_, salt_of(prefix));
     const JournalHeader header =
-        key.header({Work::encrypt, text.size(), input.stamp(), head, settings_});
+        key.header({JournalKind::encrypt, text.size(), input.stamp(), head, settings_});
     const Descriptor file(open((folder_ / "out.journal").c_str(), O_RDWR | O_TRUNC | O_CLOEXEC));
     EXPECT_EQ(pwrite(file.number(), header.data(), header.size(), 0), 256);
     Journal journal(key, header, file.number(), file.number(), "out.journal");
@@ -280,8 +279,8 @@ TEST_F(SourceWithForgedStamp, ContinuesWhereNothingWasWritten) {
 TEST_F(Resume, ASourceThatChangesMeanwhileIsNotWrittenAndLeavesNothing) {
   interrupt_encryption(1);
   Input input = Input::open(folder_ / "in");
-  Output output = output_for("out", input);
-  ResumableFiles& files = *output.resumable();
+  const auto output = output_for("out", input);
+  ResumableFiles& files = *output->resumable();
   // Between the decision and the first read.
   ResumableEncryption changing = task();
   changing.open = [&, open = changing.open](Bytes envelope) {
@@ -293,8 +292,7 @@ TEST_F(Resume, ASourceThatChangesMeanwhileIsNotWrittenAndLeavesNothing) {
   };
   const Contents before = read_file(folder_ / "out.partial");
   const Descriptor partial(dup(files.partial()));
-  const Error error =
-      error_of([&] { (void)encrypt_resumably(input, output, changing, options()); });
+  const Error error = error_of([&] { (void)encrypt_resumably(input, *output, changing, how()); });
   EXPECT_EQ(error.what(), (folder_ / "in") + ": changed while it was read");
   EXPECT_EQ(error.hint, "");
   EXPECT_FALSE(exists(folder_ / "out.partial"));
@@ -314,10 +312,10 @@ TEST_F(Resume, AFailureSaysHowToGoOnOnlyWhereThereIsSomethingToGoOnWith) {
 
 TEST_F(Resume, TwoRunsAtOnceAreOneTooMany) {
   const Input input = Input::open(folder_ / "in");
-  const Output first = output_for("out", input);
+  const auto first = output_for("out", input);
   EXPECT_EQ(error_of([&] { (void)output_for("out", input); }).what(),
             (folder_ / "out") + ": another run with --resume is writing it");
-  const Output other = output_for("other", input);
+  const auto other = output_for("other", input);
 }
 
 // A device whose memory, say, has failed before the first stripe.
@@ -339,19 +337,19 @@ class DeviceThatBindsNothing final : public Device {
 
 TEST_F(Resume, ADeviceThatFailsAtOnceLeavesNothing) {
   DeviceThatBindsNothing device;
-  Options with_device = options();
+  Work with_device = how();
   with_device.device_use = {&device, WhenBusy::wait};
   Input input = Input::open(folder_ / "in");
-  Output output = output_for("out", input);
+  const auto output = output_for("out", input);
   const Error error =
-      error_of([&] { (void)encrypt_resumably(input, output, task(), with_device); });
+      error_of([&] { (void)encrypt_resumably(input, *output, task(), with_device); });
   EXPECT_STREQ(error.what(), "broken: cannot bind");
   EXPECT_FALSE(exists(folder_ / "out.partial"));
   EXPECT_FALSE(exists(folder_ / "out.journal"));
 }
 
 TEST_F(Resume, WhatWasNotStartedLeavesNothing) {
-  { const Output output = output_for("out", Input::open(folder_ / "in")); }
+  { const auto output = output_for("out", Input::open(folder_ / "in")); }
   EXPECT_EQ(folder_.entries(), 1U);
 }
 
@@ -415,23 +413,23 @@ class ResumedDecryption : public Resume {
 
   void interrupt(std::uint64_t stripes) {
     Input input = Input::open(folder_ / "sealed");
-    Output output = output_for("out", input);
-    ResumableFiles& files = *output.resumable();
+    const auto output = output_for("out", input);
+    ResumableFiles& files = *output->resumable();
     const Preamble preamble = read_preamble(input);
-    const Started started = start_decryption(input, output, preamble, key_, nullptr, options());
-    StripeWork work(started, key_, input, output, files.journal(), files.partial(), "out.partial",
-                    options());
-    open_stripes(work, {0, stripes}, options());
+    const Started started = start_decryption(input, *output, preamble, key_, nullptr, how());
+    StripeWork work(started, key_, input, *output, files.journal(), files.partial(), "out.partial",
+                    how());
+    open_stripes(work, {0, stripes}, how());
     work.journal.flush();
   }
 
-  ResumedTotals decrypt() {
+  Totals decrypt() {
     Input input = Input::open(folder_ / "sealed");
-    Output output = output_for("out", input);
+    const auto output = output_for("out", input);
     const Preamble preamble = read_preamble(input);
     return decrypt_resumably(
-        input, output, preamble, key_,
-        [this](const std::string& what_why) { notes_.push_back(what_why); }, options());
+        input, *output, preamble, key_,
+        [this](const std::string& what_why) { notes_.push_back(what_why); }, how());
   }
   void expect_text() const {
     EXPECT_TRUE(read_file(folder_ / "out") == text_);
@@ -472,8 +470,8 @@ TEST_F(ResumedDecryption, WrongTextIsWrittenAgainWhereNoHolesCanBeMade) {
   const Descriptor journal(open((folder_ / "none").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const Descriptor file(open((folder_ / "none").c_str(), O_RDONLY | O_CLOEXEC));  // takes no holes
   MemorySink sink(written, memory_name);
-  StripeWork work(started, key_, input, sink, journal.number(), file.number(), "none", options());
-  open_stripes(work, {1, extent.stripes()}, options());
+  StripeWork work(started, key_, input, sink, journal.number(), file.number(), "none", how());
+  open_stripes(work, {1, extent.stripes()}, how());
   EXPECT_TRUE(written == text_);
 }
 
@@ -485,9 +483,9 @@ TEST_F(ResumedDecryption, AnotherFileStartsAfresh) {
   {
     write_source(text_);
     Input source = Input::open(folder_ / "in");
-    Output output = Output::create(folder_ / "sealed", {.overwrite = true});
-    const NewPayload payload = new_container({suite}, sample_envelope, key_, options().kernel, {});
-    (void)stream::encrypt(source, output, payload, options());
+    const auto output = create_output(folder_ / "sealed", {.overwrite = true});
+    const NewPayload payload = new_container({suite}, sample_envelope, key_, how());
+    (void)stream::encrypt_file(source, *output, payload, how());
   }
   EXPECT_EQ(decrypt().kept_text_bytes, 0U);
   ASSERT_EQ(notes_.size(), 1U);

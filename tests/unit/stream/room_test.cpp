@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "core/folder.hpp"
+#include "refused_calls.hpp"
 #include "stream/file/temporary.hpp"
 #include "stream/file_sample.hpp"
 
@@ -76,10 +77,10 @@ TEST(Abandoned, NamesAreExactlyOfOneShape) {
 TEST(Abandoned, WhatIsBeingWrittenIsNot) {
   const Folder folder;
   const Descriptor opened = open_folder(folder.path());
-  for (const bool is_shared : {false, true}) {
+  for (const FileRole role : {FileRole::alone, FileRole::shared}) {
     {
-      const Output output =
-          Output::create(folder / "out", {.is_shared = is_shared, .avoid_unnamed = !is_shared});
+      const auto output =
+          create_output(folder / "out", {.file = {.role = role, .calls = &test::no_unnamed}});
       EXPECT_EQ(folder.entries(), 1U);
       EXPECT_TRUE(find_abandoned(opened.number()).files.empty());
     }

@@ -149,9 +149,9 @@ TEST(RoundTrip, ASaltIsNeverUsedTwice) {
   const auto executor = make_executor(Schedule::serial, 1);
   for (const char* name : {"a", "b"}) {
     Input input = Input::open(folder / "text");
-    Output output = Output::create(folder / name, {});
-    encrypt(input, output, sample_payload(),
-            {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
+    const auto output = create_output(folder / name, {});
+    encrypt_file(input, *output, sample_payload(),
+                 {.executor = *executor, .kernel = best_kernel(Cipher::aes)});
   }
   const Contents a = read_file(folder / "a");
   const Contents b = read_file(folder / "b");

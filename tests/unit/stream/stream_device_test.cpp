@@ -199,8 +199,8 @@ TEST_P(Devices, RawMessagesAreTheSame) {
         write_file(folder_ / "in", text);
         {
           Input input = Input::open(folder_ / "in");
-          Output output = Output::create(folder_ / "out", {.source = &input});
-          crypt_raw(input, output, {.key = key, .direction = direction, .iv = iv},
+          const auto output = create_output(folder_ / "out", {.source = &input});
+          crypt_raw(input, *output, {.key = key, .direction = direction, .iv = iv},
                     {.executor = *executor,
                      .kernel = kernel,
                      .piece_bytes = piece,
@@ -232,8 +232,8 @@ TEST_P(Devices, PaddingComesAndGoes) {
       write_file(folder_ / "in", text);
       const auto run = [&](const char* from, const char* to, Direction direction) {
         Input input = Input::open(folder_ / from);
-        Output output = Output::create(folder_ / to, {.source = &input});
-        crypt_raw(input, output, {.key = key, .direction = direction, .iv = iv, .pads = true},
+        const auto output = create_output(folder_ / to, {.source = &input});
+        crypt_raw(input, *output, {.key = key, .direction = direction, .iv = iv, .pads = true},
                   {.executor = *executor,
                    .kernel = kernel,
                    .piece_bytes = 2 * chunk,
@@ -260,16 +260,16 @@ TEST_P(Devices, GcmAsOneMessageIsTheSame) {
     SCOPED_TRACE(size);
     TestedDevice device(GetParam(), 2 * chunk);
     const GcmKey key(key_text, kernel, use(device));
-    const Options options{.executor = *executor,
-                          .kernel = kernel,
-                          .piece_bytes = 2 * chunk,
-                          .device_use = use(device)};
+    const Work work{.executor = *executor,
+                    .kernel = kernel,
+                    .piece_bytes = 2 * chunk,
+                    .device_use = use(device)};
     const Contents text = random_buffer(size);
     write_file(folder_ / "in", text);
     {
       Input input = Input::open(folder_ / "in");
-      Output output = Output::create(folder_ / "sealed", {.source = &input});
-      seal_gcm(input, output, key, iv, aad, options);
+      const auto output = create_output(folder_ / "sealed", {.source = &input});
+      seal_gcm(input, *output, key, iv, aad, work);
     }
     Contents want(size + 16);
     GcmKey(key_text, kernel)
@@ -277,8 +277,8 @@ TEST_P(Devices, GcmAsOneMessageIsTheSame) {
     EXPECT_TRUE(read_file(folder_ / "sealed") == want);
     {
       Input input = Input::open(folder_ / "sealed");
-      Output output = Output::create(folder_ / "back", {.source = &input});
-      open_gcm(input, output, key, iv, aad, options);
+      const auto output = create_output(folder_ / "back", {.source = &input});
+      open_gcm(input, *output, key, iv, aad, work);
     }
     EXPECT_TRUE(read_file(folder_ / "back") == text);
     EXPECT_EQ(device.is_used(), GetParam().slots != 0 && size >= 16);
