@@ -55,7 +55,7 @@ std::size_t raise_descriptor_limit() {
 // More than processors, because threads also wait for the disk.
 unsigned default_threads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4U, 32U); }
 
-struct Opened {
+struct OpenedVolume {
   volume::Volume volume;
   std::unique_ptr<const volume::SealingAhead> ahead;  // null: none
 };
@@ -85,7 +85,7 @@ std::unique_ptr<const volume::SealingAhead> make_ahead(const Request& request,
   }
 }
 
-Opened open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
+OpenedVolume open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
   const Kernel& kernel = find_kernel(Cipher::aes, request.kernel);
   if (kernel.warning != nullptr) {
     cli::print_warning(kernel.warning);
@@ -198,7 +198,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   }
   cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
-  const Opened opened = open_volume(request, paths, messages);
+  const OpenedVolume opened = open_volume(request, paths, messages);
 
   MountOptions options;
   options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};

@@ -12,7 +12,7 @@
 
 namespace paes::volume {
 
-Result<void> Unsynced::add(Descriptor file, Bytes content) {
+Result<void> UnsyncedFiles::add(Descriptor file, Bytes content) {
   const Result<struct stat> status = backing_.status(file);
   if (!status) {
     return status.error();
@@ -46,7 +46,7 @@ Result<void> Unsynced::add(Descriptor file, Bytes content) {
 }
 
 // Another file may have been made since, and have its inode, if it was in the list no more.
-void Unsynced::drop_removed(const struct stat& status) {
+void UnsyncedFiles::drop_removed(const struct stat& status) {
   const std::lock_guard lock(mutex_);
   std::erase_if(files_, [&](const File& each) {
     if (each.status.st_dev != status.st_dev || each.status.st_ino != status.st_ino) {
@@ -57,7 +57,7 @@ void Unsynced::drop_removed(const struct stat& status) {
   });
 }
 
-std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
+std::optional<UnsyncedFiles::File> UnsyncedFiles::take(const struct stat& status) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(files_.begin(), files_.end(), [&](const File& each) {
     return each.status.st_dev == status.st_dev && each.status.st_ino == status.st_ino;
@@ -73,7 +73,7 @@ std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
 // Nobody who syncs meanwhile misses a file that stays after all: it leaves the list after the
 // change or, where a file that is open would get another name instead, while nobody can sync.
 template <typename Change>
-Result<void> Unsynced::lose(FolderRef folder, const char* name, const Change& change) {
+Result<void> UnsyncedFiles::lose(FolderRef folder, const char* name, const Change& change) {
   const Result<struct stat> status = backing_.status({folder, name});
   if (!status) {
     return change();
@@ -101,7 +101,7 @@ Result<void> Unsynced::lose(FolderRef folder, const char* name, const Change& ch
 // nobody but root may open the file for writing, it is synced at once: in the list it would fail
 // whenever it is to be written. Who opens it after its error was told hears nothing of that, so
 // such a file is then lost.
-void Unsynced::put_back(FolderRef folder, const char* name, File file) {
+void UnsyncedFiles::put_back(FolderRef folder, const char* name, File file) {
   constexpr int flags = O_NONBLOCK;
   if (Result<Descriptor> writing = backing_.open(folder, name, O_WRONLY | flags); writing) {
     file.descriptor = std::move(*writing);
@@ -121,15 +121,15 @@ void Unsynced::put_back(FolderRef folder, const char* name, File file) {
   }
 }
 
-Result<void> Unsynced::remove(FolderRef folder, const char* name) {
+Result<void> UnsyncedFiles::remove(FolderRef folder, const char* name) {
   return lose(folder, name, [&] { return backing_.remove(folder, name, false); });
 }
 
-Result<void> Unsynced::replace(FolderRef folder, const char* from, const char* name) {
+Result<void> UnsyncedFiles::replace(FolderRef folder, const char* from, const char* name) {
   return lose(folder, name, [&] { return backing_.rename(folder, from, folder, name, 0); });
 }
 
-Result<void> Unsynced::sync(File& file) const {
+Result<void> UnsyncedFiles::sync(File& file) const {
   if (file.has_failed) {
     const WriteOutcome written = write_all(backing_, file.descriptor, 0, file.content);
     if (!written.result) {
@@ -141,7 +141,7 @@ Result<void> Unsynced::sync(File& file) const {
   return synced;
 }
 
-Result<void> Unsynced::sync() {
+Result<void> UnsyncedFiles::sync() {
   const std::lock_guard syncing(syncing_);
   if (!lost_) {
     return lost_;

@@ -16,10 +16,11 @@
 namespace paes::volume {
 
 // Safe to use from any number of threads.
-class Unsynced {
+class UnsyncedFiles {
  public:
   // Both outlive this.
-  Unsynced(const Backing& backing, WholeSync& whole) noexcept : backing_(backing), whole_(whole) {}
+  UnsyncedFiles(const Backing& backing, WholeSync& whole) noexcept
+      : backing_(backing), whole_(whole) {}
 
   // `content` is the whole content of the file, which is open for writing. Fails if the list has no
   // room for it, because those in it cannot be synced.

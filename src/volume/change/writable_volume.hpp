@@ -51,7 +51,7 @@ class WritableVolume {
   [[nodiscard]] OpenFiles& open_files() noexcept { return open_files_; }
   [[nodiscard]] WholeSync& whole_sync() noexcept { return whole_sync_; }
   [[nodiscard]] WrittenFiles& written_files() noexcept { return written_files_; }
-  [[nodiscard]] Unsynced& unsynced() noexcept { return unsynced_; }
+  [[nodiscard]] UnsyncedFiles& unsynced() noexcept { return unsynced_; }
   [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
   // Null: nothing is made ahead.
   [[nodiscard]] const SealingAhead* ahead() const noexcept { return ahead_; }
@@ -74,7 +74,7 @@ class WritableVolume {
   OpenFiles open_files_;
   WholeSync whole_sync_;
   WrittenFiles written_files_;
-  Unsynced unsynced_;
+  UnsyncedFiles unsynced_;
   bool saves_all_blocks_;
   const SealingAhead* ahead_;
   std::unique_ptr<PendingWrites> own_pending_;

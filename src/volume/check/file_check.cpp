@@ -229,8 +229,8 @@ void FileCheck::note(std::uint64_t order, std::string what, std::optional<Errno>
   }
 }
 
-std::vector<Wrong> FileCheck::wrongs() {
-  std::vector<Noted> all = std::move(noted_);
+std::vector<FileFault> FileCheck::wrongs() {
+  std::vector<NotedFault> all = std::move(noted_);
   noted_.clear();
   std::sort(damaged_.begin(), damaged_.end(),
             [](const Range& a, const Range& b) { return a.first < b.first; });
@@ -246,10 +246,10 @@ std::vector<Wrong> FileCheck::wrongs() {
         {blocks_ + 2, {std::to_string(more_damaged_) + " more blocks are not authentic"}});
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const Noted& a, const Noted& b) { return a.order < b.order; });
-  std::vector<Wrong> wrongs;
+                   [](const NotedFault& a, const NotedFault& b) { return a.order < b.order; });
+  std::vector<FileFault> wrongs;
   wrongs.reserve(all.size());
-  for (Noted& noted : all) {
+  for (NotedFault& noted : all) {
     wrongs.push_back(std::move(noted.wrong));
   }
   return wrongs;

@@ -16,7 +16,7 @@
 namespace paes::volume {
 
 // What is wrong with a file, in words, and why if the system would not let it be read.
-struct Wrong {
+struct FileFault {
   std::string what;
   std::optional<Errno> error = std::nullopt;
 };
@@ -48,7 +48,7 @@ class FileCheck {
   // The rest is for after the last run.
 
   // What is wrong, in the order of the file.
-  [[nodiscard]] std::vector<Wrong> wrongs();
+  [[nodiscard]] std::vector<FileFault> wrongs();
   // If something is wrong that may come of a change during the check: what the file is now.
   [[nodiscard]] std::optional<struct stat> status_if_changed() const;
   // The file, for another check.
@@ -69,9 +69,9 @@ class FileCheck {
   void note_damaged(std::uint64_t block);
   void note(std::uint64_t order, std::string what, std::optional<Errno> error = std::nullopt);
 
-  struct Noted {
+  struct NotedFault {
     std::uint64_t order;  // a block's number and one; of the header 0
-    Wrong wrong;
+    FileFault wrong;
   };
 
   const Volume* volume_;
@@ -84,7 +84,7 @@ class FileCheck {
   std::mutex mutex_;
   std::vector<Range> damaged_;      // blocks, in any order
   std::uint64_t more_damaged_ = 0;  // blocks that are not in `damaged_`
-  std::vector<Noted> noted_;
+  std::vector<NotedFault> noted_;
 };
 
 }  // namespace paes::volume

@@ -288,7 +288,7 @@ void Check::scan(const SharedPlace& place) {
     });
     group = {};
   };
-  const auto add_item = [&](const Stored& stored) -> Result<void> {
+  const auto add_item = [&](const StoredEntry& stored) -> Result<void> {
     group.push_back({std::string(stored.name), stored.type});
     if (group.size() == group_entries) {
       push_group();
@@ -471,7 +471,7 @@ void Check::conclude(OpenFile& file) {
     }
   }
   report_.counters().text_bytes.fetch_add(file.check.text_bytes());
-  for (const Wrong& wrong : file.check.wrongs()) {
+  for (const FileFault& wrong : file.check.wrongs()) {
     const Finding finding{path_in(file.folder, file.name), wrong.what};
     if (wrong.error && is_refusal(*wrong.error)) {
       report_.unread(finding);

@@ -65,7 +65,7 @@ Result<void> find_hidden(const Volume& volume, FolderRef folder, HiddenEntries& 
     return list.error();
   }
   return for_each_stored(volume.backing(), FolderRef(*list),
-                         [&](const Stored& stored) -> Result<void> {
+                         [&](const StoredEntry& stored) -> Result<void> {
                            if (is_hidden(volume, stored.name)) {
                              hidden.folders.emplace(stored.name);
                              return {};

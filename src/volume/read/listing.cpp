@@ -23,7 +23,7 @@ bool is_own_or_parent(std::string_view name) noexcept { return name == "." || na
 }  // namespace
 
 Result<void> for_each_entry(Bytes entries,
-                            const std::function<Result<void>(const Stored&)>& visit) {
+                            const std::function<Result<void>(const StoredEntry&)>& visit) {
   for (std::size_t at = 0; at + name_offset < entries.size();) {
     const std::uint8_t* const entry = entries.data() + at;
     const std::size_t length = load_le<std::uint16_t>(entry + length_offset);
@@ -31,9 +31,9 @@ Result<void> for_each_entry(Bytes entries,
       return Errno(EIO);  // no system gives such entries
     }
     const char* const name = reinterpret_cast<const char*>(entry + name_offset);
-    const Stored stored{{name, strnlen(name, length - name_offset)},
-                        load_le<std::uint64_t>(entry),
-                        entry[type_offset]};
+    const StoredEntry stored{{name, strnlen(name, length - name_offset)},
+                             load_le<std::uint64_t>(entry),
+                             entry[type_offset]};
     at += length;
     if (is_own_or_parent(stored.name)) {
       continue;
@@ -46,7 +46,7 @@ Result<void> for_each_entry(Bytes entries,
 }
 
 Result<void> for_each_stored(const Backing& backing, FolderRef folder,
-                             const std::function<Result<void>(const Stored&)>& visit) {
+                             const std::function<Result<void>(const StoredEntry&)>& visit) {
   if (const Result<void> rewound = backing.rewind(folder); !rewound) {
     return rewound;
   }

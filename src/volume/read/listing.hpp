@@ -10,7 +10,7 @@
 
 namespace paes::volume {
 
-struct Stored {
+struct StoredEntry {
   std::string_view name;  // followed by a zero byte; valid during the call
   std::uint64_t inode = 0;
   unsigned char type = 0;  // DT_* of readdir(3), perhaps DT_UNKNOWN
@@ -18,11 +18,12 @@ struct Stored {
 
 // Calls `visit` with each entry that Backing::entries has given, except "." and "..", until it
 // fails, and fails as that has. EIO where these are no entries.
-[[nodiscard]] Result<void> for_each_entry(Bytes entries,
-                                          const std::function<Result<void>(const Stored&)>& visit);
+[[nodiscard]] Result<void> for_each_entry(
+    Bytes entries, const std::function<Result<void>(const StoredEntry&)>& visit);
 
 // Calls `visit` with each entry of a folder, as for_each_entry() does.
-[[nodiscard]] Result<void> for_each_stored(const Backing& backing, FolderRef folder,
-                                           const std::function<Result<void>(const Stored&)>& visit);
+[[nodiscard]] Result<void> for_each_stored(
+    const Backing& backing, FolderRef folder,
+    const std::function<Result<void>(const StoredEntry&)>& visit);
 
 }  // namespace paes::volume

@@ -230,7 +230,7 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
 
 Result<void> Folder::list(std::string_view path,
                           const std::function<void(FolderEntry)>& visit) const {
-  const auto show = [&](const Stored& stored) -> Result<void> {
+  const auto show = [&](const StoredEntry& stored) -> Result<void> {
     Result<std::string> name = name_of(stored.name, path);
     if (name) {
       visit({std::move(*name), std::string(stored.name), stored.inode, stored.type});

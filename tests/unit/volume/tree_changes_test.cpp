@@ -622,7 +622,7 @@ class CountingBacking : public Backing {
   }
 };
 
-TEST(Unsynced, OwnFilesAreSyncedBeforeAnythingElse) {
+TEST(UnsyncedFiles, OwnFilesAreSyncedBeforeAnythingElse) {
   const ScratchFolder scratch;
   auto own = std::make_unique<CountingBacking>();
   CountingBacking& backing = *own;
@@ -653,7 +653,7 @@ TEST(Unsynced, OwnFilesAreSyncedBeforeAnythingElse) {
   EXPECT_EQ(backing.files, 6);
 }
 
-TEST(Unsynced, WhatTheFileSystemHasLostIsNeverCalledSynced) {
+TEST(UnsyncedFiles, WhatTheFileSystemHasLostIsNeverCalledSynced) {
   const ScratchFolder scratch;
   auto own = std::make_unique<CountingBacking>();
   CountingBacking& backing = *own;
@@ -686,7 +686,7 @@ class KeepingBacking : public CountingBacking {
   bool removes_open = true;
 };
 
-TEST(Unsynced, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
+TEST(UnsyncedFiles, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
   for (const bool removes_open : {true, false}) {
     SCOPED_TRACE(removes_open);
     const ScratchFolder scratch;
@@ -694,7 +694,7 @@ TEST(Unsynced, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
     KeepingBacking& backing = *own;
     backing.removes_open = removes_open;
     WrittenVolume volume(scratch.path(), {}, std::move(own));
-    Unsynced& unsynced = volume.writable().unsynced();
+    UnsyncedFiles& unsynced = volume.writable().unsynced();
     const Folder root = volume.root();
     const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
     for (const char* const name : {"one", "two", "new"}) {
@@ -730,13 +730,13 @@ class UnwritableBacking : public KeepingBacking {
 };
 
 // Whoever opens it after its error was told hears nothing of that.
-TEST(Unsynced, AFileThatHasFailedAndCannotBeWrittenAnewIsNeverCalledSynced) {
+TEST(UnsyncedFiles, AFileThatHasFailedAndCannotBeWrittenAnewIsNeverCalledSynced) {
   const ScratchFolder scratch;
   auto own = std::make_unique<UnwritableBacking>();
   UnwritableBacking& backing = *own;
   backing.removes_open = false;
   WrittenVolume volume(scratch.path(), {}, std::move(own));
-  Unsynced& unsynced = volume.writable().unsynced();
+  UnsyncedFiles& unsynced = volume.writable().unsynced();
   const Folder root = volume.root();
   const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
   ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), "one", content), 0);
@@ -771,12 +771,12 @@ class ReusingBacking : public CountingBacking {
   std::function<void()> after_removal;
 };
 
-TEST(Unsynced, AFileThatHasTheInodeOfARemovedOneIsSynced) {
+TEST(UnsyncedFiles, AFileThatHasTheInodeOfARemovedOneIsSynced) {
   const ScratchFolder scratch;
   auto own = std::make_unique<ReusingBacking>();
   ReusingBacking& backing = *own;
   WrittenVolume volume(scratch.path(), {}, std::move(own));
-  Unsynced& unsynced = volume.writable().unsynced();
+  UnsyncedFiles& unsynced = volume.writable().unsynced();
   const Folder root = volume.root();
   const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
   ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), "one", content), 0);
