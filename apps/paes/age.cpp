@@ -127,7 +127,7 @@ constexpr Flag flags[] = {
 OptionList list_of_flags() {
   OptionList list{"paes age", command_age.summary, {}, {}};
   for (const Flag& flag : flags) {
-    Listed& option = list.options.emplace_back();
+    ListedOption& option = list.options.emplace_back();
     if (flag.letter != nullptr) {
       option.names.push_back(std::string("-") + flag.letter);
     }
@@ -138,7 +138,7 @@ OptionList list_of_flags() {
     option.repeats = flag.values != nullptr && flag.values != &AgeCommand::outputs;
     option.help = flag.help;
   }
-  Listed& input = list.operands.emplace_back();
+  ListedOption& input = list.operands.emplace_back();
   input.names = {"INPUT"};
   input.help = "the file; - is standard input";
   return list;
@@ -146,7 +146,7 @@ OptionList list_of_flags() {
 
 std::string usage() {
   std::string text = usage_head;
-  for (const Listed& option : list_of_flags().options) {
+  for (const ListedOption& option : list_of_flags().options) {
     text += fmt::format("  {:<25}  {}\n",
                         fmt::format("{}{}{}", fmt::join(option.names, ","),
                                     option.value.empty() ? "" : " ", option.value),
