@@ -30,7 +30,7 @@ std::string with_case(std::string text, int (*change)(int)) {
 
 class Clashes {
  public:
-  Clashes(std::vector<Outcome>& outcomes, Takes takes) : outcomes_(outcomes), takes_(takes) {}
+  Clashes(std::vector<Outcome>& outcomes, InputKind takes) : outcomes_(outcomes), takes_(takes) {}
 
   // A name can be the output of one input only.
   void refuse_common_outputs() {
@@ -65,7 +65,7 @@ class Clashes {
   }
 
  private:
-  struct Replaced {
+  struct ReplacedName {
     const Outcome* by;
     std::string name;  // in lower case
   };
@@ -98,7 +98,7 @@ class Clashes {
       struct stat status = {};
       if (look_at(outcome->output_place, outcome->output, status) && S_ISREG(status.st_mode)) {
         replaced_.insert(
-            {{status.st_dev, status.st_ino}, Replaced{outcome, with_case(name, tolower)}});
+            {{status.st_dev, status.st_ino}, ReplacedName{outcome, with_case(name, tolower)}});
       }
     }
   }
@@ -127,7 +127,7 @@ class Clashes {
 
   // Whether what was found is skipped, or has failed already.
   [[nodiscard]] bool is_skipped(Outcome& outcome) const {
-    if (!outcome.was_found() || takes_ != Takes::plain) {
+    if (!outcome.was_found() || takes_ != InputKind::plain) {
       return false;
     }
     try {
@@ -135,9 +135,9 @@ class Clashes {
       std::optional<stream::Input> input =
           stream::Input::open_regular({outcome.input, folder.number()}, &cancel());
       if (!input) {
-        outcome.skip(Skipped::not_regular);
+        outcome.skip(SkipReason::not_regular);
       } else if (stream::has_whole_head(*input)) {
-        outcome.skip(Skipped::encrypted);
+        outcome.skip(SkipReason::encrypted);
       }
     } catch (...) {
       cancel().check();
@@ -147,15 +147,15 @@ class Clashes {
   }
 
   std::vector<Outcome>& outcomes_;
-  Takes takes_;
+  InputKind takes_;
   std::unordered_map<std::string, std::string> folders_;
   std::unordered_map<std::string, const Outcome*> outputs_;
-  std::multimap<std::pair<dev_t, ino_t>, Replaced> replaced_;
+  std::multimap<std::pair<dev_t, ino_t>, ReplacedName> replaced_;
 };
 
 }  // namespace
 
-void settle_clashes(std::vector<Outcome>& outcomes, Takes takes, bool replaces_outputs) {
+void settle_clashes(std::vector<Outcome>& outcomes, InputKind takes, bool replaces_outputs) {
   Clashes clashes(outcomes, takes);
   clashes.refuse_common_outputs();
   if (replaces_outputs) {

@@ -13,6 +13,6 @@ namespace paes::cli {
 // output that would replace an input, before or after that is read. What was found, is encrypted
 // already and would be replaced is no input: it is skipped. Whether a file system takes two names
 // for one is seen only when both outputs are there (stream/file/run_outputs.hpp).
-void settle_clashes(std::vector<Outcome>& outcomes, Takes takes, bool replaces_outputs);
+void settle_clashes(std::vector<Outcome>& outcomes, InputKind takes, bool replaces_outputs);
 
 }  // namespace paes::cli

@@ -9,7 +9,7 @@
 namespace paes::cli {
 
 // Which files of a folder a command takes. It skips and counts the others.
-enum class Takes {
+enum class InputKind {
   plain,      // all but those that have the container's magic
   encrypted,  // those whose names end as a format's do
 };

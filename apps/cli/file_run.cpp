@@ -42,9 +42,9 @@ void in_its_folder(const Outcome& outcome, const Look& look) {
 void skip_unless_plain(Outcome& outcome, stream::Input& input) {
   if (stream::is_temporary_name(stream::last_name(outcome.input)) &&
       stream::is_locked_temporary(input.descriptor())) {
-    outcome.skip(Skipped::unfinished);
+    outcome.skip(SkipReason::unfinished);
   } else if (stream::has_whole_head(input)) {
-    outcome.skip(Skipped::encrypted);
+    outcome.skip(SkipReason::encrypted);
   }
 }
 
@@ -158,7 +158,7 @@ void FileRun::run_alone(Outcome& outcome) {
         input->is_seekable() ? std::optional(input->bytes()) : std::nullopt;
     const std::optional<std::uint64_t> expected = total ? total : options_.expected_bytes;
     const stream::FileFormat* const format =
-        transfer_.takes == Takes::encrypted ? stream::format_of(*input) : nullptr;
+        transfer_.takes == InputKind::encrypted ? stream::format_of(*input) : nullptr;
     const bool is_for_cpu = format != nullptr && *format->why_cpu_alone != '\0';
     stream::Work work = is_for_cpu ? chooser_.cpu() : chooser_.for_input(expected);
     const std::unique_ptr<Executor> executor = chooser_.start_threads(work, total);
@@ -208,8 +208,8 @@ std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
   std::optional<stream::Input> input =
       stream::Input::open_regular({outcome.input, folder.number()}, &cancel());
   if (!input) {
-    outcome.skip(Skipped::not_regular);
-  } else if (transfer_.takes == Takes::plain) {
+    outcome.skip(SkipReason::not_regular);
+  } else if (transfer_.takes == InputKind::plain) {
     skip_unless_plain(outcome, *input);
   }
   if (outcome.status == Status::skipped) {
@@ -224,7 +224,7 @@ bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const stream::Work& wo
   const stream::FilePlace output(outcome.output, folder.is_open() ? folder.number() : AT_FDCWD);
   std::unique_ptr<stream::Output> unnamed;
   run_timed(options_, work, outcome, [&] {
-    Written written = transfer_.work({file.input, output, work, is_grouped, outcome});
+    WrittenOutput written = transfer_.work({file.input, output, work, is_grouped, outcome});
     unnamed = std::move(written.unnamed);
     return written.totals;
   });

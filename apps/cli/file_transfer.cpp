@@ -59,7 +59,7 @@ void TransferOptions::declare_resume(CLI::App& app) {
                "continue where an interrupted run with --resume stopped, and be able to again");
 }
 
-FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
+FileList settle(TransferOptions& options, InputKind takes, const NameOutput& name_output,
                 unsigned other_uses) {
   InputOptions& inputs = options.inputs;
   inputs.replaces_outputs = options.overwrite;
@@ -187,10 +187,11 @@ void report_written(const TransferOptions& options, const stream::Output& output
   }
 }
 
-Written hand_on(const TransferOptions& options, std::unique_ptr<stream::Output> output,
-                const stream::Totals& totals) {
+WrittenOutput hand_on(const TransferOptions& options, std::unique_ptr<stream::Output> output,
+                      const stream::Totals& totals) {
   report_written(options, *output, totals);
-  return output->unnamed() != nullptr ? Written{totals, std::move(output)} : Written{totals};
+  return output->unnamed() != nullptr ? WrittenOutput{totals, std::move(output)}
+                                      : WrittenOutput{totals};
 }
 
 std::string verified_text(const TransferOptions& options, const std::string& name,

@@ -56,7 +56,7 @@ struct FileTask {
   Outcome& outcome;
 };
 
-struct Written {
+struct WrittenOutput {
   // The plaintext bytes, and with --resume how many of them an earlier run had done.
   stream::Totals totals;
   // An output that is complete and has no name yet.
@@ -67,9 +67,9 @@ struct Transfer {
   const char* command;
   // Null when there is no output.
   NameOutput name_output;
-  Takes takes;
+  InputKind takes;
   // Any thread may call it, for several files at the same time.
-  std::function<Written(const FileTask& task)> work;
+  std::function<WrittenOutput(const FileTask& task)> work;
   // For the buffers of small files, which are kept from one file to the next. Null: they are not
   // kept.
   stream::Layout (*layout)(const stream::Work& work) = nullptr;
@@ -81,8 +81,8 @@ struct Transfer {
 // Makes standard input the default file and lists all files. Throws Error(usage) for -o with
 // several files, for --json with an output to standard output, for two inputs with one output, and
 // for options that contradict each other. `other_uses` counts the other uses of standard input.
-[[nodiscard]] FileList settle(TransferOptions& options, Takes takes, const NameOutput& name_output,
-                              unsigned other_uses);
+[[nodiscard]] FileList settle(TransferOptions& options, InputKind takes,
+                              const NameOutput& name_output, unsigned other_uses);
 
 // Does the task of one file, and notes in `outcome` how it was done, what came of it and how long
 // it took.
@@ -125,8 +125,9 @@ struct OutputUse {
 void report_written(const TransferOptions& options, const stream::Output& output,
                     const stream::Totals& totals);
 // The same, and hands the output on if it has no name yet.
-[[nodiscard]] Written hand_on(const TransferOptions& options,
-                              std::unique_ptr<stream::Output> output, const stream::Totals& totals);
+[[nodiscard]] WrittenOutput hand_on(const TransferOptions& options,
+                                    std::unique_ptr<stream::Output> output,
+                                    const stream::Totals& totals);
 
 // The line that says that the file is authentic, or empty if nobody wants it. Throws what
 // require_authentic throws.

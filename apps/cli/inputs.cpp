@@ -98,7 +98,7 @@ std::vector<Outcome> not_begun(const std::vector<std::string>& files) {
 
 class Collector {
  public:
-  Collector(const InputOptions& options, Takes takes, const NameOutput& name_output)
+  Collector(const InputOptions& options, InputKind takes, const NameOutput& name_output)
       : options_(options), takes_(takes), name_output_(name_output) {
     if (options.output_folder.empty()) {
       return;
@@ -147,10 +147,10 @@ class Collector {
       outcome.fail(current_error());
       return;
     }
-    walk(*tree, [&](const Visited& visited) { return visit(tree, visited); });
+    walk(*tree, [&](const VisitedEntry& visited) { return visit(tree, visited); });
   }
 
-  [[nodiscard]] Next visit(const std::shared_ptr<stream::Tree>& tree, const Visited& visited) {
+  [[nodiscard]] Next visit(const std::shared_ptr<stream::Tree>& tree, const VisitedEntry& visited) {
     const std::string path = visited.below.empty() ? tree->top() : tree->path_of(visited.below);
     if (visited.error != 0) {
       Outcome& outcome = outcomes_.emplace_back();
@@ -169,15 +169,15 @@ class Collector {
   }
 
   void found(const std::shared_ptr<stream::Tree>& tree, const std::string& path,
-             const Visited& visited) {
+             const VisitedEntry& visited) {
     Outcome& outcome = outcomes_.emplace_back();
     outcome.input = path;
     outcome.place = {tree, path.size() - visited.below.size()};
     if (!S_ISREG(visited.status.st_mode)) {
-      outcome.skip(Skipped::not_regular);
+      outcome.skip(SkipReason::not_regular);
     } else if (!takes_name(path)) {
-      outcome.skip(stream::is_temporary_name(stream::last_name(path)) ? Skipped::unfinished
-                                                                      : Skipped::no_suffix);
+      outcome.skip(stream::is_temporary_name(stream::last_name(path)) ? SkipReason::unfinished
+                                                                      : SkipReason::no_suffix);
     } else {
       outcome.listed_bytes = static_cast<std::uint64_t>(visited.status.st_size);
       name_output_of(outcome, visited.below);
@@ -185,7 +185,7 @@ class Collector {
   }
 
   [[nodiscard]] bool takes_name(const std::string& path) const {
-    return takes_ == Takes::plain || format_of_name(path) != nullptr;
+    return takes_ == InputKind::plain || format_of_name(path) != nullptr;
   }
 
   void name_output_of(Outcome& outcome, const std::string& below) {
@@ -209,13 +209,13 @@ class Collector {
     for (Outcome& outcome : outcomes_) {
       struct stat status = {};
       if (outcome.has_output() && outcome.output_place.lstat(outcome.output, status) == 0) {
-        outcome.skip(Skipped::exists);
+        outcome.skip(SkipReason::exists);
       }
     }
   }
 
   const InputOptions& options_;
-  Takes takes_;
+  InputKind takes_;
   const NameOutput& name_output_;
   std::optional<stream::FileIdentity> output_folder_;
   std::shared_ptr<stream::Tree> output_tree_;  // null if outputs lie beside their inputs
@@ -248,7 +248,7 @@ void InputOptions::declare(CLI::App& app, bool has_output) {
 }
 
 FileList collect_inputs(const InputOptions& options, const std::vector<std::string>& files,
-                        Takes takes, const NameOutput& name_output) {
+                        InputKind takes, const NameOutput& name_output) {
   refuse(options.ends_names_with_zero && options.list.empty(),
          "null: tells how the names of --files-from end", "name that list, or leave out -0");
   Collector collector(options, takes, name_output);

@@ -47,7 +47,7 @@ struct FileList {
 // `name_output` is null if there is no output. Throws Error(usage) for a list that cannot be one
 // and for two inputs with one output, and Error(failure) for a list that cannot be read.
 [[nodiscard]] FileList collect_inputs(const InputOptions& options,
-                                      const std::vector<std::string>& files, Takes takes,
+                                      const std::vector<std::string>& files, InputKind takes,
                                       const NameOutput& name_output);
 
 // Runs a command that has files. `run` throws only before its first file; then the document of

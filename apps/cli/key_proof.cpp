@@ -159,7 +159,7 @@ KeyProof prove_master_key(const std::string& folder, const vault::Features& feat
   std::size_t looked_at = 0;
   bool has_passed = false;
   bool has_failed = false;
-  walk(*tree, [&](const Visited& visited) {
+  walk(*tree, [&](const VisitedEntry& visited) {
     if (visited.error != 0 && visited.below.empty()) {
       throw Error(ErrorCode::failure, folder + ": " + std::strerror(visited.error));
     }

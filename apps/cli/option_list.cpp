@@ -24,8 +24,8 @@ std::vector<std::string> split_choices(const std::string& value) {
   return choices;
 }
 
-Listed listed(const CLI::Option& option) {
-  Listed one;
+ListedOption listed(const CLI::Option& option) {
+  ListedOption one;
   for (const std::string& name : option.get_snames()) {
     one.names.push_back("-" + name);
   }
@@ -46,7 +46,7 @@ Listed listed(const CLI::Option& option) {
   return one;
 }
 
-nlohmann::ordered_json to_json(const Listed& one, bool is_operand) {
+nlohmann::ordered_json to_json(const ListedOption& one, bool is_operand) {
   nlohmann::ordered_json document;
   if (is_operand) {
     document["name"] = one.names.front();
@@ -82,11 +82,11 @@ OptionList list_of(const CLI::App& app, const std::string& name) {
 std::string to_json(const OptionList& list) {
   nlohmann::ordered_json document = {{"name", list.name}, {"summary", list.summary}};
   document["options"] = nlohmann::ordered_json::array();
-  for (const Listed& option : list.options) {
+  for (const ListedOption& option : list.options) {
     document["options"].push_back(to_json(option, false));
   }
   document["operands"] = nlohmann::ordered_json::array();
-  for (const Listed& operand : list.operands) {
+  for (const ListedOption& operand : list.operands) {
     document["operands"].push_back(to_json(operand, true));
   }
   document["reads_encrypted_files"] = list.reads_encrypted_files;

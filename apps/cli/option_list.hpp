@@ -20,7 +20,7 @@ namespace paes::cli {
 inline constexpr std::string_view list_option = "--list-options";
 
 // An option, or an operand: a word that is no option.
-struct Listed {
+struct ListedOption {
   std::vector<std::string> names;    // short names first; of an operand, what the help calls it
   std::string value;                 // what the help calls an option's value; empty: it takes none
   std::vector<std::string> choices;  // all that the value or operand can be; empty: not a few words
@@ -32,8 +32,8 @@ struct Listed {
 struct OptionList {
   std::string name;  // of program and command
   std::string summary;
-  std::vector<Listed> options;
-  std::vector<Listed> operands;
+  std::vector<ListedOption> options;
+  std::vector<ListedOption> operands;
   std::span<const Command* const> commands = {};
   bool reads_encrypted_files = false;
 };

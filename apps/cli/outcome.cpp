@@ -47,7 +47,7 @@ constexpr Reason reasons[] = {{"not-regular", "no regular file"},
                               {"exists", "with an output that exists"}};
 static_assert(std::size(reasons) == reasons_to_skip);
 
-const Reason& reason_of(Skipped why) { return reasons[static_cast<std::size_t>(why)]; }
+const Reason& reason_of(SkipReason why) { return reasons[static_cast<std::size_t>(why)]; }
 
 ordered_json describe(const Outcome& outcome) {
   ordered_json file = {{"input", outcome.input}};

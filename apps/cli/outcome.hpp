@@ -26,7 +26,7 @@ enum class Status {
 };
 
 // Why a file was skipped. None of it is a failure.
-enum class Skipped {
+enum class SkipReason {
   not_regular,  // a link, a device, a socket, ...
   encrypted,    // it begins as a format's files do
   no_suffix,    // its name does not end as those of files that are taken
@@ -47,7 +47,7 @@ struct Outcome {
   nlohmann::ordered_json more = nlohmann::ordered_json::object();
   Status status = Status::not_begun;
   std::optional<Error> error;  // of what has failed
-  std::optional<Skipped> why_skipped = std::nullopt;
+  std::optional<SkipReason> why_skipped = std::nullopt;
   // The length of a regular file when the files were listed.
   std::optional<std::uint64_t> listed_bytes = std::nullopt;
   // Where it lies, if it was found below a folder; there is no tree if the user has named it. An
@@ -72,7 +72,7 @@ struct Outcome {
     status = Status::failed;
     error = why;
   }
-  void skip(Skipped why) {
+  void skip(SkipReason why) {
     status = Status::skipped;
     why_skipped = why;
   }

@@ -99,18 +99,18 @@ Error with_leftover_hint(const stream::FilePlace& file, const Error& error) {
                                      : error;
 }
 
-std::string Unfinished::progress() const {
+std::string UnfinishedOutput::progress() const {
   return fmt::format("{} of {} are done",
                      human_bytes(static_cast<double>(claims.complete_text_bytes)),
                      human_bytes(static_cast<double>(claims.text_bytes)));
 }
 
-std::string Unfinished::hint() const {
+std::string UnfinishedOutput::hint() const {
   return "give the command with --resume that was writing it again, to continue, or wait if it "
          "still runs";
 }
 
-std::optional<Unfinished> find_unfinished(const std::string& file) {
+std::optional<UnfinishedOutput> find_unfinished(const std::string& file) {
   if (file == "-") {
     return std::nullopt;
   }
@@ -120,7 +120,7 @@ std::optional<Unfinished> find_unfinished(const std::string& file) {
   }
   try {
     if (const auto claims = read_claims(stream::journal_path(target))) {
-      return Unfinished{stream::partial_path(target), *claims};
+      return UnfinishedOutput{stream::partial_path(target), *claims};
     }
   } catch (const Error&) {
     cancel().check();
@@ -147,7 +147,7 @@ void warn_of_abandoned(const stream::Output& output) {
       return;
     }
   }
-  stream::Abandoned found = stream::find_abandoned(output.folder_descriptor());
+  stream::AbandonedFiles found = stream::find_abandoned(output.folder_descriptor());
   std::vector<std::string>& files = found.files;
   std::erase(files, std::filesystem::path(output.temporary_path()).filename());
   if (files.empty()) {

@@ -26,7 +26,7 @@ void warn_of_leftover(const stream::FilePlace& file);
 // The error, with that hint instead of its own if there is such a copy.
 [[nodiscard]] Error with_leftover_hint(const stream::FilePlace& file, const Error& error);
 
-struct Unfinished {
+struct UnfinishedOutput {
   std::string partial;  // the partial file's name
   stream::JournalClaims claims;
 
@@ -38,7 +38,7 @@ struct Unfinished {
 
 // The unfinished work if `file` is a partial file with a journal, or does not exist but has both
 // beside it. Nothing for "-".
-[[nodiscard]] std::optional<Unfinished> find_unfinished(const std::string& file);
+[[nodiscard]] std::optional<UnfinishedOutput> find_unfinished(const std::string& file);
 // A warning if `output` was written afresh beside a partial file that --resume would have
 // continued.
 void warn_of_partial(const stream::FilePlace& output);

@@ -75,7 +75,7 @@ int list(const stream::Tree& tree, Level& level) {
 
 class Walk {
  public:
-  Walk(const stream::Tree& tree, const std::function<Next(const Visited& visited)>& visit)
+  Walk(const stream::Tree& tree, const std::function<Next(const VisitedEntry& visited)>& visit)
       : tree_(tree), visit_(visit) {}
 
   void run() {
@@ -130,13 +130,13 @@ class Walk {
   }
 
   const stream::Tree& tree_;
-  const std::function<Next(const Visited& visited)>& visit_;
+  const std::function<Next(const VisitedEntry& visited)>& visit_;
   std::vector<Level> levels_;
 };
 
 }  // namespace
 
-void walk(const stream::Tree& tree, const std::function<Next(const Visited& visited)>& visit) {
+void walk(const stream::Tree& tree, const std::function<Next(const VisitedEntry& visited)>& visit) {
   Walk(tree, visit).run();
 }
 

@@ -13,7 +13,7 @@
 
 namespace paes::cli {
 
-struct Visited {
+struct VisitedEntry {
   const std::string& below;  // the path below the top; empty for the top itself
   int error = 0;             // an errno: nothing more is known about it, or what is in it
   struct stat status = {};
@@ -23,6 +23,6 @@ enum class Next { on, past_this_folder, stop };
 
 // `tree` must be open. Gives up within a folder of which reading fails, and visits it again with
 // the error. Throws Error of a signal.
-void walk(const stream::Tree& tree, const std::function<Next(const Visited& visited)>& visit);
+void walk(const stream::Tree& tree, const std::function<Next(const VisitedEntry& visited)>& visit);
 
 }  // namespace paes::cli

@@ -261,17 +261,17 @@ void WorkChooser::measure_device(stream::Rates& rates) {
   if (rates.cpu > rates.device / 8) {
     rates.hybrid = rate_with(WhenBusy::decline);
   }
-  const stream::Sharing best = best_of(rates);
-  when_busy_ = best == stream::Sharing::hybrid ? WhenBusy::decline : WhenBusy::wait;
-  if (best == stream::Sharing::cpu) {
+  const stream::WorkShare best = best_of(rates);
+  when_busy_ = best == stream::WorkShare::hybrid ? WhenBusy::decline : WhenBusy::wait;
+  if (best == stream::WorkShare::cpu) {
     device_ = nullptr;
   } else if (plan_.cipher.mode == Mode::ctr) {
     // For CTR, also try a device that copies keystream: less to copy, more for the processor to do.
     std::unique_ptr<Device> copying =
         std::exchange(device_, open_cuda_device("", plan_.notes, plan_.device_share, true).device);
     const double copied = std::max(rates.device, rates.hybrid);
-    if (device_ == nullptr ||
-        stream::best_of({.cpu = copied, .device = rate_with(when_busy_)}) == stream::Sharing::cpu) {
+    if (device_ == nullptr || stream::best_of({.cpu = copied, .device = rate_with(when_busy_)}) ==
+                                  stream::WorkShare::cpu) {
       device_ = std::move(copying);
     }
   }

@@ -23,7 +23,6 @@
 
 namespace paes::mount {
 
-using volume::Result;
 using volume::WritableFile;
 
 namespace {
@@ -35,7 +34,7 @@ struct WantedAttributes {
   [[nodiscard]] bool has(int any) const noexcept { return (which & any) != 0; }
 };
 
-int set_length(Mount& mount, const SharedNode& node, FileHandle* opened, off_t bytes) {
+Result<void> set_length(Mount& mount, const SharedNode& node, FileHandle* opened, off_t bytes) {
   const auto length = static_cast<std::uint64_t>(bytes);
   if (opened != nullptr && opened->change != nullptr) {
     return opened->file->set_length(length, opened->path);
@@ -47,33 +46,33 @@ int set_length(Mount& mount, const SharedNode& node, FileHandle* opened, off_t b
   return now ? (*now)->file->set_length(length, (*now)->path) : now.error();
 }
 
-// 0 or an errno.
-int change_owner_and_mode(const Mount& mount, int place, const WantedAttributes& wanted) {
+Result<void> change_owner_and_mode(const Mount& mount, FileRef place,
+                                   const WantedAttributes& wanted) {
   if (wanted.has(FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
     const auto user = wanted.has(FUSE_SET_ATTR_UID) ? wanted.values.st_uid : static_cast<uid_t>(-1);
     const auto group =
         wanted.has(FUSE_SET_ATTR_GID) ? wanted.values.st_gid : static_cast<gid_t>(-1);
-    if (const int error = mount.backing().set_owner(place, "", user, group); error != 0) {
-      return error;
+    if (const Result<void> done = mount.backing().set_owner(place, user, group); !done) {
+      return done;
     }
   }
   if (takes_privileges()) {
-    if (const int error = volume::remove_privileges(mount.volume(), place); error != 0) {
-      return error;
+    if (const Result<void> done = volume::remove_privileges(mount.volume(), place); !done) {
+      return done;
     }
   }
   // A new owner takes privileges away, which a mode may give anew.
   if (wanted.has(FUSE_SET_ATTR_MODE)) {
     const mode_t mode = wanted.values.st_mode & ~static_cast<mode_t>(S_IFMT);
-    return mount.backing().set_mode(place, "", mode);
+    return mount.backing().set_mode(place, mode);
   }
-  return 0;
+  return {};
 }
 
-// 0 or an errno.
-int change_times(const Mount& mount, Node& node, int place, const WantedAttributes& wanted) {
+Result<void> change_times(const Mount& mount, Node& node, FileRef place,
+                          const WantedAttributes& wanted) {
   if (!wanted.has(FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME)) {
-    return 0;
+    return {};
   }
   struct timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
   if (wanted.has(FUSE_SET_ATTR_ATIME)) {
@@ -84,41 +83,37 @@ int change_times(const Mount& mount, Node& node, int place, const WantedAttribut
     times[1] = wanted.values.st_mtim;
     times[1].tv_nsec = wanted.has(FUSE_SET_ATTR_MTIME_NOW) ? UTIME_NOW : times[1].tv_nsec;
   }
-  if (const int error = mount.backing().set_times(place, "", times); error != 0) {
-    return error;
+  if (const Result<void> done = mount.backing().set_times(place, times); !done) {
+    return done;
   }
   if (times[1].tv_nsec != UTIME_OMIT && times[1].tv_nsec != UTIME_NOW) {
     node.believe(times[1]);
   }
-  return 0;
+  return {};
 }
 
-// Changes what is found at `place`. `opened` is the handle of the request, or null. `status` is
-// what the file has after that. 0 or an errno.
-int change_attributes(Mount& mount, const SharedNode& node, FileHandle* opened, int place,
-                      const WantedAttributes& wanted, NodeStatus& status) {
+// Changes what is found at `place`, and says what that has then. `opened` is the handle of the
+// request, or null.
+Result<NodeStatus> change_attributes(Mount& mount, const SharedNode& node, FileHandle* opened,
+                                     FileRef place, const WantedAttributes& wanted) {
   const OwnChange own(mount, node, place);
-  if (const int error = change_owner_and_mode(mount, place, wanted); error != 0) {
-    return error;
+  Result<void> changed = change_owner_and_mode(mount, place, wanted);
+  if (changed && wanted.has(FUSE_SET_ATTR_SIZE)) {
+    changed = set_length(mount, node, opened, wanted.values.st_size);
   }
-  if (wanted.has(FUSE_SET_ATTR_SIZE)) {
-    if (const int error = set_length(mount, node, opened, wanted.values.st_size); error != 0) {
-      return error;
-    }
+  changed = changed.and_then([&] { return change_times(mount, *node, place, wanted); });
+  if (!changed) {
+    return changed.error();
   }
-  if (const int error = change_times(mount, *node, place, wanted); error != 0) {
-    return error;
-  }
-  const Result<NodeStatus> now = status_at(mount, place, "");
+  const Result<NodeStatus> now = status_at(mount, place);
   if (now) {
-    status = *now;
     // The request does not say which time a new length, or "now", has left.
     const bool is_told = wanted.has(FUSE_SET_ATTR_MTIME);
     if (wanted.has(FUSE_SET_ATTR_MTIME_NOW) || (wanted.has(FUSE_SET_ATTR_SIZE) && !is_told)) {
       node->believe(now->backing.st_mtim);
     }
   }
-  return now.error();
+  return now;
 }
 
 // Whoever takes the last one away says so a moment later.
@@ -139,27 +134,29 @@ bool is_capability_without_effect(const Mount& mount, const char* name) noexcept
 // Who may change an attribute is the system's business, but for those that begin with "system.": it
 // leaves them to the file system. Of these, it checks ACLs itself where it enforces them, and since
 // Linux 6.2 elsewhere as well. Before 6.2 the system lets anyone ask; then only the owner and root
-// may change it here. 0 or an errno.
-int check_may_change(const Mount& mount, fuse_req_t request, int place, const char* attribute) {
+// may change it here.
+Result<void> check_may_change(const Mount& mount, fuse_req_t request, FileRef place,
+                              const char* attribute) {
   const uid_t user = fuse_req_ctx(request)->uid;
   if (!std::string_view(attribute).starts_with("system.") || user == 0 ||
       (mount.enforces_acls() && volume::is_acl(attribute))) {
-    return 0;
+    return {};
   }
-  const Result<struct stat> status = mount.backing().status(place, "");
-  return !status ? status.error() : status->st_uid == user ? 0 : EPERM;
+  const Result<struct stat> status = mount.backing().status(place);
+  return !status ? status.error() : status->st_uid == user ? Result<void>() : Errno(EPERM);
 }
 
-// `change` changes the extended attribute of what is found at a place, and answers 0 or an errno.
+// `change` changes the extended attribute of what is found at a place.
 template <typename Change>
 void reply_changed(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name,
                    const Change& change) {
   if (is_capability_without_effect(mount, name)) {
-    return reply_error(request, EOPNOTSUPP);
+    return reply_error(request, Errno(EOPNOTSUPP));
   }
-  reply_status(request, with_place(mount, mount.node_of(number), O_PATH, [&](int place) {
-                 const int error = check_may_change(mount, request, place, name);
-                 return error != 0 ? error : change(place);
+  reply_status(request, with_place(mount, mount.node_of(number), O_PATH, [&](FileRef place) {
+                 return check_may_change(mount, request, place, name).and_then([&] {
+                   return change(place);
+                 });
                }));
 }
 
@@ -170,30 +167,30 @@ void setattr(Mount& mount, fuse_req_t request, fuse_ino_t number, struct stat* w
   const SharedNode node = mount.node_of(number);
   FileHandle* const opened =
       file != nullptr && node->type == S_IFREG ? handle_of<FileHandle>(*file) : nullptr;
-  NodeStatus status = {};
-  const auto change = [&](int place) {
-    return change_attributes(mount, node, opened, place, {*wanted, which}, status);
+  const auto change = [&](FileRef place) {
+    return change_attributes(mount, node, opened, place, {*wanted, which});
   };
-  int error = opened != nullptr ? change(opened->file->descriptor())
-                                : with_place(mount, node, O_PATH, change);
-  if (error == EOPNOTSUPP && opened == nullptr && node->type == S_IFREG) {
+  Result<NodeStatus> changed = opened != nullptr ? change(opened->file->descriptor())
+                                                 : with_place(mount, node, O_PATH, change);
+  if (changed.failed_with(EOPNOTSUPP) && opened == nullptr && node->type == S_IFREG) {
     // Without /proc, old systems take no mere place.
-    error = with_place(mount, node, O_RDONLY, change);
+    changed = with_place(mount, node, O_RDONLY, change);
   }
-  if (error == ESTALE && which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME) &&
+  if (changed.failed_with(ESTALE) && which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME) &&
       has_lost_all_names(mount, *node)) {
     // The system writes back the times of a file that is not open any more and has no name. Nobody
     // will see them, and an error would come out of the next sync of the whole file system. What
     // the system is told must not last: it may be the change that a program asks for, by a place
     // that it holds.
-    status.shown.st_mode = node->type;
-    return reply_attributes(request, status.shown, 0);
+    struct stat shown = {};
+    shown.st_mode = node->type;
+    return reply_attributes(request, shown, 0);
   }
-  if (error != 0) {
-    return reply_error(request, error);
+  if (!changed) {
+    return reply_error(request, changed.error());
   }
-  node->told(status.backing);
-  reply_attributes(request, status.shown, mount.options().lifetimes.attributes);
+  node->told(changed->backing);
+  reply_attributes(request, changed->shown, mount.options().lifetimes.attributes);
 }
 
 void getxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name,
@@ -201,38 +198,32 @@ void getxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* n
   // The system asks for capabilities at each execution. Labels of SELinux belong to a machine, and
   // not to a vault; ls would ask for that of each file.
   if (is_capability_without_effect(mount, name) || std::strcmp(name, "security.selinux") == 0) {
-    return reply_error(request, EOPNOTSUPP);
+    return reply_error(request, Errno(EOPNOTSUPP));
   }
   const SharedNode node = mount.node_of(number);
-  std::vector<std::uint8_t> value;
-  const int error = with_place(mount, node, O_RDONLY, [&](int place) {
-    Result<std::vector<std::uint8_t>> read =
-        volume::read_attribute(mount.volume(), place, name, mount.nodes().path_of(*node));
-    if (read) {
-      value = std::move(*read);
-    }
-    return read.error();
-  });
-  if (error != 0) {
-    return reply_error(request, error);
+  const Result<std::vector<std::uint8_t>> value =
+      with_place(mount, node, O_RDONLY, [&](FileRef place) {
+        return volume::read_attribute(mount.volume(), place, name, mount.nodes().path_of(*node));
+      });
+  if (!value) {
+    return reply_error(request, value.error());
   }
-  reply_sized(request, value, bytes);
+  reply_sized(request, *value, bytes);
 }
 
 void listxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, std::size_t bytes) {
   const SharedNode node = mount.node_of(number);
+  const Result<std::vector<std::string>> names =
+      with_place(mount, node, O_RDONLY, [&](FileRef place) {
+        return volume::list_attributes(mount.volume(), place, mount.nodes().path_of(*node));
+      });
+  if (!names) {
+    return reply_error(request, names.error());
+  }
   std::string all;
-  const int error = with_place(mount, node, O_RDONLY, [&](int place) {
-    const Result<std::vector<std::string>> names =
-        volume::list_attributes(mount.volume(), place, mount.nodes().path_of(*node));
-    for (std::size_t i = 0; names && i < names->size(); ++i) {
-      all += (*names)[i];
-      all += '\0';
-    }
-    return names.error();
-  });
-  if (error != 0) {
-    return reply_error(request, error);
+  for (const std::string& name : *names) {
+    all += name;
+    all += '\0';
   }
   reply_sized(request, {reinterpret_cast<const std::uint8_t*>(all.data()), all.size()}, bytes);
 }
@@ -240,14 +231,15 @@ void listxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, std::size_t 
 void setxattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name,
               const char* value, std::size_t bytes, int flags) {
   const Bytes content(reinterpret_cast<const std::uint8_t*>(value), bytes);
-  reply_changed(mount, request, number, name, [&](int place) {
+  reply_changed(mount, request, number, name, [&](FileRef place) {
     return volume::set_attribute(mount.volume(), place, name, content, flags);
   });
 }
 
 void removexattr(Mount& mount, fuse_req_t request, fuse_ino_t number, const char* name) {
-  reply_changed(mount, request, number, name,
-                [&](int place) { return volume::remove_attribute(mount.volume(), place, name); });
+  reply_changed(mount, request, number, name, [&](FileRef place) {
+    return volume::remove_attribute(mount.volume(), place, name);
+  });
 }
 
 }  // namespace paes::mount

@@ -3,14 +3,11 @@
 
 namespace paes::mount {
 
-using volume::Failure;
-using volume::Result;
-
 namespace {
 
 // What is no longer where it was found. The system looks it up anew then.
-int stale_instead_of_absent(int error) noexcept {
-  return error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error;
+Errno stale_instead_of_absent(Errno error) noexcept {
+  return error.is(ENOENT, ENOTDIR, ELOOP) ? Errno(ESTALE) : error;
 }
 
 // What is still open of a node that has no name: a file, or its place. Null: nothing.
@@ -20,7 +17,7 @@ std::shared_ptr<const Descriptor> place_left(const SharedNode& node) {
     Descriptor descriptor;
   };
   if (std::shared_ptr<volume::WritableFile> file = node->open_file()) {
-    Descriptor descriptor(file->descriptor(), false);
+    Descriptor descriptor(file->descriptor().number(), false);
     auto place = std::make_shared<OpenPlace>(OpenPlace{std::move(file), std::move(descriptor)});
     return {place, &place->descriptor};
   }
@@ -29,39 +26,39 @@ std::shared_ptr<const Descriptor> place_left(const SharedNode& node) {
 
 }  // namespace
 
-int error_at(const Mount& mount, const Node& node, const BackedName& backed, int error) {
-  const Result<struct stat> status = mount.backing().status(backed.descriptor(), backed.name());
-  return status && is_of(node, *status) ? error
-         : status                       ? ESTALE
+Result<void> check_has_name(const Mount& mount, const Node& node, const BackedName& backed) {
+  const Result<struct stat> status = mount.backing().status({backed.descriptor(), backed.name()});
+  return status && is_of(node, *status) ? Result<void>()
+         : status                       ? Errno(ESTALE)
                                         : stale_instead_of_absent(status.error());
 }
 
-Result<NodeStatus> status_at(Mount& mount, int folder, const char* stored) {
-  const Result<struct stat> backing = mount.backing().status(folder, stored);
+Result<NodeStatus> status_at(Mount& mount, volume::EntryRef entry) {
+  const Result<struct stat> backing = mount.backing().status(entry);
   if (!backing) {
-    return Failure{backing.error()};
+    return backing.error();
   }
-  return NodeStatus{*backing, mount.shown(*backing, folder, stored)};
+  return NodeStatus{*backing, mount.shown(*backing, entry)};
 }
 
 Result<NodeStatus> status_of(Mount& mount, const SharedNode& node) {
   if (const SharedFolder folder = mount.nodes().kept_folder(*node)) {
-    return status_at(mount, folder->folder.descriptor(), "");
+    return status_at(mount, folder->folder.descriptor());
   }
   if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
-    return status_at(mount, file->descriptor(), "");
+    return status_at(mount, file->descriptor());
   }
   Result<NodeStatus> status =
       at_name(mount, node, [&](const BackedName& backed) -> Result<NodeStatus> {
-        Result<NodeStatus> named = status_at(mount, backed.descriptor(), backed.name());
+        Result<NodeStatus> named = status_at(mount, {backed.descriptor(), backed.name()});
         if (!named) {
-          return Failure{stale_instead_of_absent(named.error())};
+          return stale_instead_of_absent(named.error());
         }
-        return is_of(*node, named->backing) ? named : Failure{ESTALE};
+        return is_of(*node, named->backing) ? named : Errno(ESTALE);
       });
-  if (status.error() == ESTALE) {
+  if (status.failed_with(ESTALE)) {
     if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
-      return status_at(mount, left->number(), "");
+      return status_at(mount, *left);
     }
   }
   return status;
@@ -75,19 +72,20 @@ Result<Descriptor> open_backing(Mount& mount, const SharedNode& node, int flags)
         Result<Descriptor> named = with_descriptors(
             nodes, [&] { return backing.open(backed.descriptor(), backed.name(), flags); });
         if (!named) {
-          return Failure{error_at(mount, *node, backed, named.error())};
+          const Result<void> has_name = check_has_name(mount, *node, backed);
+          return has_name ? std::move(named) : has_name.error();
         }
-        const Result<struct stat> status = backing.status(named->number(), "");
+        const Result<struct stat> status = backing.status(*named);
         if (!status || !is_of(*node, *status)) {
-          return Failure{status ? ESTALE : status.error()};
+          return status ? Errno(ESTALE) : status.error();
         }
         return named;
       });
-  if (opened.error() == ESTALE) {
+  if (opened.failed_with(ESTALE)) {
     if (const std::shared_ptr<const Descriptor> left = place_left(node)) {
-      opened = with_descriptors(nodes, [&] { return backing.open_again(left->number(), flags); });
+      opened = with_descriptors(nodes, [&] { return backing.open_again(*left, flags); });
       // The path in /proc may be what is absent.
-      return opened ? std::move(opened) : Failure{stale_instead_of_absent(opened.error())};
+      return opened ? std::move(opened) : stale_instead_of_absent(opened.error());
     }
   }
   return opened;
@@ -98,7 +96,7 @@ Result<Descriptor> open_backing(Mount& mount, const SharedNode& node, int flags)
 Result<Descriptor> open_for_attributes(Mount& mount, const SharedNode& node) {
   if (node->type == S_IFREG) {
     Result<Descriptor> opened = open_backing(mount, node, O_RDONLY | O_NONBLOCK);
-    if (opened.error() != EACCES) {
+    if (!opened.failed_with(EACCES)) {
       return opened;
     }
   }

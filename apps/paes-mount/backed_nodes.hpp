@@ -18,7 +18,7 @@ namespace paes::mount {
 struct BackedName {
   SharedFolder folder;
   std::shared_ptr<const NodePlace> place;  // not the root's
-  [[nodiscard]] int descriptor() const noexcept { return folder->folder.descriptor(); }
+  [[nodiscard]] FolderRef descriptor() const noexcept { return folder->folder.descriptor(); }
   [[nodiscard]] const char* name() const noexcept { return place->stored.c_str(); }
 };
 
@@ -32,21 +32,18 @@ struct NodeStatus {
   return key_of(status) == node.key && (status.st_mode & S_IFMT) == node.type;
 }
 
-// Why something could not be done under a name of the node: `error`, unless something else has the
-// name by now, or nothing has it. That is ESTALE.
-[[nodiscard]] int error_at(const Mount& mount, const Node& node, const BackedName& backed,
-                           int error);
+// ESTALE if something else has the node's name by now, or nothing has it.
+[[nodiscard]] Result<void> check_has_name(const Mount& mount, const Node& node,
+                                          const BackedName& backed);
 
-// The status of what has that stored name in a folder of the backing tree, or of the descriptor
-// itself if the name is empty.
-[[nodiscard]] volume::Result<NodeStatus> status_at(Mount& mount, int folder, const char* stored);
-[[nodiscard]] volume::Result<NodeStatus> status_of(Mount& mount, const SharedNode& node);
+// The status of something in the backing tree.
+[[nodiscard]] Result<NodeStatus> status_at(Mount& mount, volume::EntryRef entry);
+[[nodiscard]] Result<NodeStatus> status_of(Mount& mount, const SharedNode& node);
 
 // Opens what the node stands for in the backing tree. ESTALE: it is not there any more.
-[[nodiscard]] volume::Result<Descriptor> open_backing(Mount& mount, const SharedNode& node,
-                                                      int flags);
+[[nodiscard]] Result<Descriptor> open_backing(Mount& mount, const SharedNode& node, int flags);
 // Opens it so that its extended attributes can be read.
-[[nodiscard]] volume::Result<Descriptor> open_for_attributes(Mount& mount, const SharedNode& node);
+[[nodiscard]] Result<Descriptor> open_for_attributes(Mount& mount, const SharedNode& node);
 
 // Calls `use`, whose answer is a Result, with each name under which the node may be found, until
 // the answer is not ESTALE: `use` says so of a name that something else has by now.
@@ -55,19 +52,18 @@ template <typename Use>
   using Answer = decltype(use(std::declval<const BackedName&>()));
   const auto at = [&](const std::shared_ptr<const NodePlace>& place) -> Answer {
     if (place->parent == nullptr) {
-      return volume::Failure{EINVAL};  // the root has no name
+      return Errno(EINVAL);  // the root has no name
     }
-    volume::Result<SharedFolder> folder = mount.nodes().folder(place->parent);
-    return folder ? use(BackedName{std::move(*folder), place})
-                  : Answer(volume::Failure{folder.error()});
+    Result<SharedFolder> folder = mount.nodes().folder(place->parent);
+    return folder ? use(BackedName{std::move(*folder), place}) : folder.error();
   };
   Answer answer = at(node->place());
-  if (answer.error() != ESTALE) {
+  if (!answer.failed_with(ESTALE)) {
     return answer;
   }
   for (const std::shared_ptr<const NodePlace>& place : node->other_places()) {
     Answer other = at(place);
-    if (other.error() != ESTALE) {
+    if (!other.failed_with(ESTALE)) {
       return other;
     }
   }
@@ -79,7 +75,7 @@ template <typename Use>
 template <typename Open>
 [[nodiscard]] auto with_descriptors(NodeTable& nodes, const Open& open) {
   auto opened = open();
-  if (opened.error() != EMFILE && opened.error() != ENFILE) {
+  if (!opened.failed_with(EMFILE, ENFILE)) {
     return opened;
   }
   nodes.close_folders();
@@ -88,19 +84,20 @@ template <typename Open>
 
 // Calls `use` with a descriptor through which a node's attributes are found, perhaps a mere place
 // (O_PATH): a folder that is kept, a file that is open, whose name may be gone, or what is opened
-// for this call. Its answer is 0 or an errno.
+// for this call. Its answer is a Result.
 template <typename Use>
-[[nodiscard]] int with_place(Mount& mount, const SharedNode& node, int flags, const Use& use) {
+[[nodiscard]] auto with_place(Mount& mount, const SharedNode& node, int flags, const Use& use)
+    -> decltype(use(FileRef())) {
   if (node->type == S_IFDIR) {
-    const volume::Result<SharedFolder> folder = mount.nodes().folder(node);
+    const Result<SharedFolder> folder = mount.nodes().folder(node);
     return folder ? use((*folder)->folder.descriptor()) : folder.error();
   }
   if (const std::shared_ptr<volume::WritableFile> file = node->open_file()) {
     return use(file->descriptor());
   }
-  const volume::Result<Descriptor> opened =
+  const Result<Descriptor> opened =
       flags == O_PATH ? open_backing(mount, node, O_PATH) : open_for_attributes(mount, node);
-  return opened ? use(opened->number()) : opened.error();
+  return opened ? use(*opened) : opened.error();
 }
 
 }  // namespace paes::mount

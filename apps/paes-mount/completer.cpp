@@ -94,8 +94,9 @@ constexpr std::uint64_t answer_without_error = 1;
   }
   // By this process and not the mount: the system names who has taken it, also once the mount is
   // gone.
+  const Result<void> claimed = claim == nullptr ? Result<void>() : claim->take();
   const std::uint64_t answer =
-      answer_without_error + static_cast<unsigned>(claim == nullptr ? 0 : claim->take());
+      answer_without_error + (claimed ? 0U : static_cast<unsigned>(claimed.error().number()));
   (void)!write(ready, &answer, sizeof answer);
   // It becomes readable once the last thread is gone, so nobody writes any more.
   while (!is_readable(mount)) {
@@ -140,9 +141,11 @@ Completer::Completer(const volume::PendingWrites& pending, const WriteClaim* cla
   }
   std::uint64_t answer = 0;
   if (events[0].revents != 0 && read(ready.number(), &answer, sizeof answer) == sizeof answer) {
-    claim_error_ = static_cast<int>(answer - answer_without_error);
+    if (answer != answer_without_error) {
+      claimed_ = Errno(static_cast<int>(answer - answer_without_error));
+    }
   } else if (claim != nullptr) {
-    claim_error_ = claim->take();  // it has ended already, which watch() tells
+    claimed_ = claim->take();  // it has ended already, which watch() tells
   }
 }
 

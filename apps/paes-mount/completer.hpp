@@ -29,8 +29,8 @@ class Completer {
   Completer(const Completer&) = delete;
   Completer& operator=(const Completer&) = delete;
 
-  // What WriteClaim::take() has answered; 0 without a claim.
-  [[nodiscard]] int claim_error() const noexcept { return claim_error_; }
+  // What WriteClaim::take() has answered; success without a claim.
+  [[nodiscard]] Result<void> claimed() const noexcept { return claimed_; }
 
   // Has `tell` called, by another thread, if the process ends before this does.
   void watch(std::function<void()> tell);
@@ -39,7 +39,7 @@ class Completer {
   Descriptor mount_;    // this process, for the other one (pidfd_open(2))
   Descriptor process_;  // the other one
   pid_t id_ = -1;
-  int claim_error_ = 0;
+  Result<void> claimed_;
   Descriptor stop_;  // an event
   std::thread watching_;
 };

@@ -11,7 +11,7 @@ CountedLookup enter(Mount& mount, const SharedNode& parent, const volume::Folder
       const std::uint64_t changes = known->changes();
       if (known->has_changed_outside(status, changes)) {
         // Or a change of our own has ended since the caller looked.
-        const volume::Result<struct stat> now = mount.backing().status(folder.descriptor(), stored);
+        const Result<struct stat> now = mount.backing().status({folder.descriptor(), stored});
         if (now && key_of(*now) == known->key) {
           status = *now;
           if (known->has_changed_outside(status, changes)) {

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "paes-mount/given_handles.hpp"
@@ -20,28 +19,26 @@
 
 namespace paes::mount {
 
-using volume::Failure;
-using volume::Result;
-
 namespace {
 
-// For requests that do not say so themselves.
-bool may_keep_privileges(fuse_req_t request) noexcept {
-  return !has_to_take_privileges() || fuse_req_ctx(request)->uid == 0;
-}
-
-// Before something is written. 0 or an errno.
-int take_privileges(const Mount& mount, const FileHandle& opened) {
-  const int descriptor = opened.file->descriptor();
-  const Result<struct stat> status = mount.backing().status(descriptor, "");
+// Before something is written.
+Result<void> take_privileges(const Mount& mount, const FileHandle& opened) {
+  const FileRef descriptor = opened.file->descriptor();
+  const Result<struct stat> status = mount.backing().status(descriptor);
   if (!status || (status->st_mode & (S_ISUID | S_ISGID)) == 0) {
-    return status.error();
+    return Result<void>(status);
   }
-  const int error = volume::remove_privileges(mount.volume(), descriptor);
-  if (error == 0) {
+  const Result<void> removed = volume::remove_privileges(mount.volume(), descriptor);
+  if (removed) {
     mount.forget_attributes(*opened.node);  // the system does not expect another mode
   }
-  return error;
+  return removed;
+}
+
+// For requests that do not say whether they take privileges away.
+Result<void> take_unless_kept(const Mount& mount, fuse_req_t request, const FileHandle& opened) {
+  const bool keeps = !has_to_take_privileges() || fuse_req_ctx(request)->uid == 0;
+  return keeps ? Result<void>() : take_privileges(mount, opened);
 }
 
 // The system has a size of its own for a file that it holds writes of, and keeps it when a write
@@ -63,14 +60,14 @@ void forget_size(Mount& mount, const SharedNode& node) {
 void open(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
   const bool can_write = (file->flags & O_ACCMODE) != O_RDONLY;
   if (can_write && !mount.is_writable()) {
-    return reply_error(request, EROFS);
+    return reply_error(request, Errno(EROFS));
   }
   const SharedNode node = mount.node_of(number);
   Result<std::unique_ptr<FileHandle>> opened = open_file(mount, node, can_write);
   if (!opened) {
     return reply_error(request, opened.error());
   }
-  const Result<struct stat> status = mount.backing().status((*opened)->file->descriptor(), "");
+  const Result<struct stat> status = mount.backing().status((*opened)->file->descriptor());
   if (!status) {
     return reply_error(request, status.error());
   }
@@ -97,14 +94,16 @@ void read(Mount& /*mount*/, fuse_req_t request, fuse_ino_t /*number*/, std::size
 void write(Mount& mount, fuse_req_t request, fuse_ino_t /*number*/, const char* from,
            std::size_t bytes, off_t offset, fuse_file_info* file) {
   const FileHandle& opened = *handle_of<FileHandle>(*file);
-  if (const int error = takes_privileges() ? take_privileges(mount, opened) : 0; error != 0) {
-    return reply_error(request, error);
+  if (takes_privileges()) {
+    if (const Result<void> taken = take_privileges(mount, opened); !taken) {
+      return reply_error(request, taken.error());
+    }
   }
   const Bytes text(reinterpret_cast<const std::uint8_t*>(from), bytes);
   const auto begin = static_cast<std::uint64_t>(offset);
   Result<std::size_t> written = opened.file->write(begin, text, opened.path);
   if (file->writepage == 0) {
-    return written ? reply_written(request, *written) : reply_error(request, written.error());
+    return reply_written(request, written);
   }
   // What the system has held back is written at last. It takes all of it for written unless there
   // is an error, which whoever syncs or closes the file gets. So the rest is tried, too.
@@ -114,8 +113,8 @@ void write(Mount& mount, fuse_req_t request, fuse_ino_t /*number*/, const char* 
   }
   if (!written) {
     mount.note_lost(written.error());
-    mount.volume().report({opened.path, "what was written to it cannot be stored: " +
-                                            std::generic_category().message(written.error())});
+    mount.volume().report(
+        {opened.path, "what was written to it cannot be stored: " + written.error().message()});
     forget_size(mount, opened.node);
     return reply_error(request, written.error());
   }
@@ -131,18 +130,18 @@ void lseek(Mount& mount, fuse_req_t request, fuse_ino_t /*number*/, off_t offset
            fuse_file_info* file) {
   const FileHandle& opened = *handle_of<FileHandle>(*file);
   if (whence != SEEK_DATA && whence != SEEK_HOLE) {
-    return reply_error(request, EINVAL);
+    return reply_error(request, Errno(EINVAL));
   }
   const bool is_data = whence == SEEK_DATA;
   const auto from = static_cast<std::uint64_t>(offset);
-  Result<std::uint64_t> found = Failure{EINVAL};
+  Result<std::uint64_t> found = Errno(EINVAL);
   if (opened.node->open_file(true) == nullptr) {
     found = is_data ? volume::next_data(mount.volume(), *opened.file, opened.path, from)
                     : volume::next_hole(mount.volume(), *opened.file, opened.path, from);
   } else if (!mount.holds_writes_back()) {
     found = opened.file->length();
     if (found) {
-      found = from >= *found ? Result<std::uint64_t>(Failure{ENXIO}) : is_data ? from : *found;
+      found = from >= *found ? Result<std::uint64_t>(Errno(ENXIO)) : is_data ? from : *found;
     }
   }
   found ? (void)fuse_reply_lseek(request, static_cast<off_t>(*found))
@@ -159,12 +158,10 @@ void fsync(Mount& mount, fuse_req_t request, fuse_ino_t /*number*/, int data_onl
 void fallocate(Mount& mount, fuse_req_t request, fuse_ino_t /*number*/, int mode, off_t offset,
                off_t bytes, fuse_file_info* file) {
   const FileHandle& opened = *handle_of<FileHandle>(*file);
-  if (const int error = may_keep_privileges(request) ? 0 : take_privileges(mount, opened);
-      error != 0) {
-    return reply_error(request, error);
-  }
-  reply_status(request, opened.file->allocate(mode, static_cast<std::uint64_t>(offset),
-                                              static_cast<std::uint64_t>(bytes), opened.path));
+  reply_status(request, take_unless_kept(mount, request, opened).and_then([&] {
+    return opened.file->allocate(mode, static_cast<std::uint64_t>(offset),
+                                 static_cast<std::uint64_t>(bytes), opened.path);
+  }));
 }
 
 void copy_file_range(Mount& mount, fuse_req_t request, fuse_ino_t /*from_number*/,
@@ -174,17 +171,11 @@ void copy_file_range(Mount& mount, fuse_req_t request, fuse_ino_t /*from_number*
   constexpr std::size_t most = std::size_t{16} << 20;
   const FileHandle& source = *handle_of<FileHandle>(*from);
   const FileHandle& target = *handle_of<FileHandle>(*to);
-  if (const int error = may_keep_privileges(request) ? 0 : take_privileges(mount, target);
-      error != 0) {
-    return reply_error(request, error);
-  }
-  const Result<std::size_t> copied = volume::copy_range(
-      *source.file, static_cast<std::uint64_t>(from_offset), source.path, *target.file,
-      static_cast<std::uint64_t>(to_offset), target.path, std::min(bytes, most));
-  if (!copied) {
-    return reply_error(request, copied.error());
-  }
-  reply_written(request, *copied);
+  reply_written(request, take_unless_kept(mount, request, target).and_then([&] {
+    return volume::copy_range(*source.file, static_cast<std::uint64_t>(from_offset), source.path,
+                              *target.file, static_cast<std::uint64_t>(to_offset), target.path,
+                              std::min(bytes, most));
+  }));
 }
 
 void release(Mount& mount, fuse_req_t request, fuse_ino_t /*number*/, fuse_file_info* file) {

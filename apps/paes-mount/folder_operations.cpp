@@ -15,8 +15,6 @@
 
 namespace paes::mount {
 
-using volume::Result;
-
 namespace {
 
 // What the system holds of a folder that somebody reads. The entries are those of one moment, and
@@ -63,29 +61,29 @@ class EntriesReply {
 // Position 0 is ".", 1 is "..", then the entries follow.
 constexpr std::size_t first_entry = 2;
 
-// Lists the folder's entries. The caller holds the handle's lock. 0 or an errno.
-int list(Mount& mount, FolderHandle& opened) {
+// Lists the folder's entries. The caller holds the handle's lock.
+Result<void> list(Mount& mount, FolderHandle& opened) {
   std::vector<volume::FolderEntry> entries;
   const std::lock_guard one_at_a_time(opened.folder->listing);
-  const int error = opened.folder->folder.list(
+  const Result<void> listed = opened.folder->folder.list(
       mount.nodes().path_of(*opened.node),
       [&](volume::FolderEntry entry) { entries.push_back(std::move(entry)); });
-  if (error == 0) {
+  if (listed) {
     opened.entries = std::move(entries);
     opened.is_listed = true;
   }
-  return error;
+  return listed;
 }
 
 // Adds the entries from a position on, as many as the reply has room for. With attributes their
-// nodes are in `entered`. 0 or an errno.
-int fill(Mount& mount, FolderHandle& opened, off_t offset, bool with_attributes,
-         EntriesReply& reply, std::vector<CountedLookup>& entered) {
+// nodes are in `entered`.
+Result<void> fill(Mount& mount, FolderHandle& opened, off_t offset, bool with_attributes,
+                  EntriesReply& reply, std::vector<CountedLookup>& entered) {
   const volume::Folder& folder = opened.folder->folder;
   const std::lock_guard lock(opened.mutex);
   if (!opened.is_listed || offset == 0) {
-    if (const int error = list(mount, opened); error != 0) {
-      return error;
+    if (const Result<void> done = list(mount, opened); !done) {
+      return done;
     }
   }
   const NodeKey own = opened.node->key;
@@ -114,20 +112,20 @@ int fill(Mount& mount, FolderHandle& opened, off_t offset, bool with_attributes,
     entry.attr.st_mode = static_cast<mode_t>(listed.type) << 12;  // DT_* (readdir(3))
     if (with_attributes) {
       const char* const stored = listed.stored.c_str();
-      Result<struct stat> status = mount.backing().status(folder.descriptor(), stored);
-      if (status.error() == ENOENT) {
+      Result<struct stat> status = mount.backing().status({folder.descriptor(), stored});
+      if (status.failed_with(ENOENT)) {
         continue;
       }
       if (status) {
         CountedLookup found = enter(mount, opened.node, folder, listed.name, stored, *status);
         found->told(*status);
-        entry = mount.entry_of(*found, *status, folder.descriptor(), stored);
+        entry = mount.entry_of(*found, *status, {folder.descriptor(), stored});
         entered.push_back(std::move(found));
       }
     }
     reply.add(listed.name, entry, next);
   }
-  return 0;
+  return {};
 }
 
 // As soon as the reply is there, another thread may be asked to close the folder. So nothing is
@@ -141,8 +139,9 @@ void read_entries(Mount& mount, fuse_req_t request, std::size_t bytes, off_t off
   EntriesReply reply(request, bytes, has_room_for_attributes);
   std::vector<CountedLookup> entered;
   FolderHandle& opened = *handle_of<FolderHandle>(file);
-  if (const int error = fill(mount, opened, offset, with_attributes, reply, entered); error != 0) {
-    return reply_error(request, error);
+  if (const Result<void> done = fill(mount, opened, offset, with_attributes, reply, entered);
+      !done) {
+    return reply_error(request, done.error());
   }
   if (reply.send()) {
     for (CountedLookup& found : entered) {
@@ -159,7 +158,7 @@ void opendir(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_file_info
   if (!folder) {
     return reply_error(request, folder.error());
   }
-  const Result<struct stat> status = mount.backing().status((*folder)->folder.descriptor(), "");
+  const Result<struct stat> status = mount.backing().status((*folder)->folder.descriptor());
   if (!status) {
     return reply_error(request, status.error());
   }

@@ -8,15 +8,16 @@
 
 #include <cerrno>
 
-#include "core/descriptor.hpp"
+#include "core/file_ref.hpp"
 
 namespace paes::mount {
 
 // Has the process's current folder be another one for as long as it lives.
 class InFolder {
  public:
-  explicit InFolder(int folder) noexcept
-      : before_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)), is_there_(fchdir(folder) == 0) {}
+  explicit InFolder(FolderRef folder) noexcept
+      : before_(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+        is_there_(fchdir(folder.number()) == 0) {}
   // Keeps errno, which the call in between may have set.
   ~InFolder() {
     const int error = errno;

@@ -25,7 +25,7 @@ class LeftFiles {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Left {
+  struct LeftFile {
     std::weak_ptr<Node> node;
     Clock::time_point since;
   };
@@ -33,7 +33,7 @@ class LeftFiles {
 
   const std::size_t max_files_;
   std::mutex mutex_;
-  std::deque<Left> files_;  // the oldest first
+  std::deque<LeftFile> files_;  // the oldest first
 };
 
 }  // namespace paes::mount

@@ -16,20 +16,16 @@
 
 namespace paes::mount {
 
-using volume::Failure;
-using volume::Result;
-
 void lookup(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name) {
   const SharedNode parent = mount.node_of(parent_number);
   const Result<SharedFolder> folder = mount.nodes().folder(parent);
   if (!folder) {
     return reply_error(request, folder.error());
   }
-  const int descriptor = (*folder)->folder.descriptor();
+  const FolderRef descriptor = (*folder)->folder.descriptor();
   const Result<volume::StoredName> stored = (*folder)->folder.stored_name(name);
   const auto look = [&] {
-    return stored ? mount.backing().status(descriptor, stored->name.c_str())
-                  : Result<struct stat>(Failure{stored.error()});
+    return stored ? mount.backing().status({descriptor, stored->name.c_str()}) : stored.error();
   };
   const NameChanges& changes = mount.name_changes();
   std::uint64_t ended = changes.ended();
@@ -50,15 +46,15 @@ void lookup(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const ch
   }
   const double absences = mount.options().lifetimes.absences;
   if (!status) {
-    return status.error() == ENOENT && absences > 0 ? reply_absent(request, absences)
-                                                    : reply_error(request, status.error());
+    return status.failed_with(ENOENT) && absences > 0 ? reply_absent(request, absences)
+                                                      : reply_error(request, status.error());
   }
   if (!S_ISDIR(status->st_mode)) {
     mount.listers().has_asked(fuse_req_ctx(request)->pid);
   }
   CountedLookup& found = *entered;
   found->told(*status);
-  if (reply_entry(request, mount.entry_of(*found, *status, descriptor, stored->name.c_str()))) {
+  if (reply_entry(request, mount.entry_of(*found, *status, {descriptor, stored->name.c_str()}))) {
     found.given();
   }
 }
@@ -83,10 +79,10 @@ void getattr(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_file_info
   // who has the file open would get themselves.
   const bool is_disowned = node->is_disowned();
   if (is_disowned && node->open_file() == nullptr) {
-    return reply_error(request, ESTALE);
+    return reply_error(request, Errno(ESTALE));
   }
   const Result<NodeStatus> status =
-      has_file ? status_at(mount, handle_of<FileHandle>(*file)->file->descriptor(), "")
+      has_file ? status_at(mount, handle_of<FileHandle>(*file)->file->descriptor())
                : status_of(mount, node);
   if (!status) {
     return reply_error(request, status.error());
@@ -102,7 +98,7 @@ void readlink(Mount& mount, fuse_req_t request, fuse_ino_t number) {
     return reply_error(request, link.error());
   }
   const Result<std::string> target =
-      volume::read_link(mount.volume(), link->number(), "", mount.nodes().path_of(*node));
+      volume::read_link(mount.volume(), *link, mount.nodes().path_of(*node));
   if (!target) {
     return reply_error(request, target.error());
   }

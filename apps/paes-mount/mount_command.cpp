@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "cli/key_proof.hpp"
@@ -56,7 +55,7 @@ std::size_t raise_descriptor_limit() {
 // More than processors, because threads also wait for the disk.
 unsigned default_threads() { return std::clamp(2 * std::thread::hardware_concurrency(), 4U, 32U); }
 
-struct Opened {
+struct OpenedVolume {
   volume::Volume volume;
   std::unique_ptr<const volume::SealingAhead> ahead;  // null: none
 };
@@ -86,7 +85,7 @@ std::unique_ptr<const volume::SealingAhead> make_ahead(const Request& request,
   }
 }
 
-Opened open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
+OpenedVolume open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
   const Kernel& kernel = find_kernel(Cipher::aes, request.kernel);
   if (kernel.warning != nullptr) {
     cli::print_warning(kernel.warning);
@@ -116,18 +115,18 @@ class KeptWrites {
   // Throws Error(failure) if another mount writes to the vault, or is still being completed.
   KeptWrites(const Request& request, const MountPaths& paths, unsigned threads, Messages& messages)
       : messages_(messages), pending_(threads), claim_(paths.vault, request.is_shared) {
-    int error = EWOULDBLOCK;
-    while (error == EWOULDBLOCK) {  // another mount that starts may be faster
+    Result<void> claimed = Errno(EWOULDBLOCK);
+    while (claimed.failed_with(EWOULDBLOCK)) {  // another mount that starts may be faster
       completer_.reset();
       const bool has_to_take = claim_.wait(cli::cancel());
-      error = start(has_to_take ? &claim_ : nullptr);
+      claimed = start(has_to_take ? &claim_ : nullptr);
       if (!has_to_take) {
         messages_.warn(paths.vault + ": another program has locked this folder: " + unclaimed);
       }
     }
-    if (error != 0) {
-      messages_.warn(paths.vault + ": this folder cannot be locked: " +
-                     std::generic_category().message(error) + ": " + unclaimed);
+    if (!claimed) {
+      messages_.warn(paths.vault + ": this folder cannot be locked: " + claimed.error().message() +
+                     ": " + unclaimed);
     }
     watch();
   }
@@ -137,13 +136,13 @@ class KeptWrites {
  private:
   static constexpr const char* unclaimed = "nothing holds a second mount back that writes to it";
 
-  // 0 or the errno for which the claim is not taken.
-  int start(const WriteClaim* claim) {
+  // Fails if the claim is not taken.
+  Result<void> start(const WriteClaim* claim) {
     try {
-      return completer_.emplace(pending_, claim).claim_error();
+      return completer_.emplace(pending_, claim).claimed();
     } catch (const std::exception& error) {
       warn(error.what());
-      return claim == nullptr ? 0 : claim->take();
+      return claim == nullptr ? Result<void>() : claim->take();
     }
   }
 
@@ -199,7 +198,7 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   }
   cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
-  const Opened opened = open_volume(request, paths, messages);
+  const OpenedVolume opened = open_volume(request, paths, messages);
 
   MountOptions options;
   options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
@@ -225,16 +224,16 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     cli::print_warning("memory: the system did not lock all keys, so they could reach swap");
   }
 
-  const auto fail = [&](const std::string& what, int error) {
-    const std::string line = what + ": " + std::generic_category().message(error);
+  const auto fail = [&](const std::string& what, Errno error) {
+    const std::string line = what + ": " + error.message();
     if (background != nullptr) {
       messages.note(line);  // nobody sees standard error any more
     }
     throw Error(ErrorCode::failure, line);
   };
-  int failure = 0;
+  Result<void> received;
   {
-    Session session(mount, {paths.mountpoint, paths.place.number(),
+    Session session(mount, {paths.mountpoint, FolderRef(paths.place),
                             request.mount_options(paths.vault), threads, request.idle});
     const NoticesStoppedAtEnd stopped(mount);
     announce(presence, session);
@@ -250,17 +249,17 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
     }
     messages.note("mounted on " + paths.mountpoint);
     session.wait(cli::cancel());
-    failure = session.failure();
+    received = session.received();
     messages.note("unmounts " + paths.mountpoint);
   }
   presence.withdraw();
   if (mount.is_writable()) {
-    if (const int error = mount.sync(); error != 0) {
-      fail(paths.vault + ": cannot be synced", error);
+    if (const Result<void> synced = mount.sync(); !synced) {
+      fail(paths.vault + ": cannot be synced", synced.error());
     }
   }
-  if (failure != 0) {
-    fail(paths.mountpoint + ": what the system asks cannot be received", failure);
+  if (!received) {
+    fail(paths.mountpoint + ": what the system asks cannot be received", received.error());
   }
   presence.report_written();
   return cli::exit_done;

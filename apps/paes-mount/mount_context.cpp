@@ -45,17 +45,17 @@ void Mount::note_ready(bool enforces_acls) {
 void Mount::write_back() {
   for (const SharedNode& node : nodes_.with_open_files()) {
     // Before the system forgets what it has of a file, it writes that. It waits for the writes.
-    const int error = -fuse_lowlevel_notify_inval_inode(session_, number_of(*node), 0, 0);
-    if (error != 0 && error != ENOENT) {  // the latter: the system has forgotten the file
-      note_lost(error);
+    const int answer = fuse_lowlevel_notify_inval_inode(session_, number_of(*node), 0, 0);
+    if (answer < 0 && answer != -ENOENT) {  // the latter: the system has forgotten the file
+      note_lost(Errno(-answer));
     }
   }
 }
 
-int Mount::sync() {
-  const int error = writable_.sync();
-  const int lost = lost_.load();
-  return lost != 0 ? lost : error;
+Result<void> Mount::sync() {
+  const Result<void> synced = writable_.sync();
+  const Result<void> written = lost_.load();
+  return written ? synced : written;
 }
 
 void Mount::note_use() noexcept { last_use_.store(steady_clock::now(), std::memory_order_relaxed); }
@@ -89,25 +89,25 @@ std::uint64_t Mount::shown_inode(dev_t device, ino_t inode) {
   return inode ^ (static_cast<std::uint64_t>(known - devices_.begin()) << device_shift);
 }
 
-struct stat Mount::shown(const struct stat& backing, int folder, const char* stored) {
+struct stat Mount::shown(const struct stat& backing, volume::EntryRef entry) {
   struct stat told = backing;
   told.st_ino = shown_inode(backing.st_dev, backing.st_ino);
-  told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing, folder, stored));
+  told.st_size = static_cast<off_t>(volume::length_of(*volume_, backing, entry));
   return told;
 }
 
-fuse_entry_param Mount::entry_of(const Node& node, const struct stat& backing, int folder,
-                                 const char* stored) {
-  fuse_entry_param entry{};
-  entry.ino = number_of(node);
-  entry.generation = node.generation;
-  entry.attr = shown(backing, folder, stored);
+fuse_entry_param Mount::entry_of(const Node& node, const struct stat& backing,
+                                 volume::EntryRef entry) {
+  fuse_entry_param told{};
+  told.ino = number_of(node);
+  told.generation = node.generation;
+  told.attr = shown(backing, entry);
   if (holds_writes_back()) {
-    entry.attr.st_mtim = node.believed().value_or(entry.attr.st_mtim);
+    told.attr.st_mtim = node.believed().value_or(told.attr.st_mtim);
   }
-  entry.attr_timeout = options_.lifetimes.attributes;
-  entry.entry_timeout = options_.lifetimes.entries;
-  return entry;
+  told.attr_timeout = options_.lifetimes.attributes;
+  told.entry_timeout = options_.lifetimes.entries;
+  return told;
 }
 
 void Mount::forget_attributes(const Node& node) const noexcept {

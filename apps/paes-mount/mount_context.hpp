@@ -73,15 +73,15 @@ class Mount {
   [[nodiscard]] bool enforces_acls() const noexcept { return enforces_acls_.load(); }
 
   // What the system writes from now on is the last that it holds.
-  void begin_last_writes() noexcept { lost_.store(0); }
-  // Something that the system held back could not be stored, for this errno.
-  void note_lost(int error) noexcept { lost_.store(error); }
+  void begin_last_writes() noexcept { lost_.store({}); }
+  // Something that the system held back could not be stored.
+  void note_lost(Errno error) noexcept { lost_.store(error); }
   // Has the system write what it still holds of all files that are open. The caller is no thread
   // that answers requests.
   void write_back();
-  // Syncs the backing tree. 0 or an errno, also of last writes that have failed: nobody else gets
-  // to know of those.
-  [[nodiscard]] int sync();
+  // Syncs the backing tree. Fails also for last writes that have failed: nobody else gets to know
+  // of those.
+  [[nodiscard]] Result<void> sync();
 
   // Somebody may have waited for a request.
   void note_use() noexcept;
@@ -119,12 +119,11 @@ class Mount {
 
   // The inode that the system is told of one in the backing tree.
   [[nodiscard]] std::uint64_t shown_inode(dev_t device, ino_t inode);
-  // What the system is told of something of which the backing tree says `backing`. It has the
-  // stored name in a folder of the backing tree, or is the descriptor itself if the name is empty.
-  [[nodiscard]] struct stat shown(const struct stat& backing, int folder, const char* stored);
-  // What the system is told of a node that it looks up. The last three are as for shown().
-  [[nodiscard]] fuse_entry_param entry_of(const Node& node, const struct stat& backing, int folder,
-                                          const char* stored);
+  // What the system is told of an entry of the backing tree, of which that says `backing`.
+  [[nodiscard]] struct stat shown(const struct stat& backing, volume::EntryRef entry);
+  // What the system is told of a node that it looks up. The others are as for shown().
+  [[nodiscard]] fuse_entry_param entry_of(const Node& node, const struct stat& backing,
+                                          volume::EntryRef entry);
 
   // The system asks for the node's attributes when it next needs them. There are no locks in the
   // way: the call is about attributes alone.
@@ -146,7 +145,7 @@ class Mount {
   std::function<void()> on_ready_;
   std::atomic<std::uint64_t> handles_{0};
   std::atomic<bool> enforces_acls_{false};
-  std::atomic<int> lost_{0};  // the errno of what the system held back and could not be stored
+  std::atomic<Result<void>> lost_{};  // whether all that the system held back could be stored
   std::atomic<std::chrono::steady_clock::time_point> last_use_;
   std::mutex devices_mutex_;
   std::vector<dev_t> devices_;  // of the backing tree, the root's first

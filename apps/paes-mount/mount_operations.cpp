@@ -34,7 +34,7 @@ void init(Mount& mount, fuse_conn_info& connection) {
 }
 
 void statfs(Mount& mount, fuse_req_t request, fuse_ino_t /*number*/) {
-  volume::Result<struct statvfs> status = mount.backing().file_system(mount.volume().root());
+  Result<struct statvfs> status = mount.backing().file_system(mount.volume().root());
   if (!status) {
     return reply_error(request, status.error());
   }

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "cli/mount_table.hpp"
-#include "core/descriptor.hpp"
+#include "core/file_ref.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
@@ -52,8 +52,8 @@ std::string real_folder(const std::string& path) {
   return real.get();
 }
 
-void check_empty(const std::string& path, int place) {
-  const int list = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+void check_empty(const std::string& path, FolderRef place) {
+  const int list = openat(place.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(list < 0 ? nullptr : fdopendir(list), &closedir);
   if (folder == nullptr) {
     throw_errno(path);
@@ -100,7 +100,7 @@ MountPaths check_paths(const std::string& vault, const std::string& mountpoint,
     throw_errno(paths.mountpoint);
   }
   if (!may_have_files) {
-    check_empty(paths.mountpoint, paths.place.number());
+    check_empty(paths.mountpoint, FolderRef(paths.place));
   }
   check_may_mount();
   return paths;

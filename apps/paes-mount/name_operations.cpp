@@ -18,8 +18,6 @@
 
 namespace paes::mount {
 
-using volume::Failure;
-using volume::Result;
 using volume::WritableFile;
 
 namespace {
@@ -33,14 +31,29 @@ constexpr std::int64_t most_left_bytes = 1 << 20;
 
 // A name in a folder that is open.
 struct NameInFolder {
-  const SharedNode& parent;
-  const volume::Folder& folder;
+  SharedNode parent;
+  SharedFolder opened;
   const char* name;
-  const volume::StoredName& stored;
-  [[nodiscard]] Result<struct stat> status(const Mount& mount) const {
-    return mount.backing().status(folder.descriptor(), stored.name.c_str());
+  volume::StoredName stored;
+
+  [[nodiscard]] const volume::Folder& folder() const noexcept { return opened->folder; }
+  [[nodiscard]] volume::EntryRef entry() const noexcept {
+    return {folder().descriptor(), stored.name.c_str()};
   }
 };
+
+Result<NameInFolder> find_name(Mount& mount, fuse_ino_t parent_number, const char* name) {
+  SharedNode parent = mount.node_of(parent_number);
+  Result<SharedFolder> opened = mount.nodes().folder(parent);
+  if (!opened) {
+    return opened.error();
+  }
+  Result<volume::StoredName> stored = (*opened)->folder.stored_name(name);
+  if (!stored) {
+    return stored.error();
+  }
+  return NameInFolder{std::move(parent), std::move(*opened), name, std::move(*stored)};
+}
 
 // Whether the system lets a file's owner open it so, without any other rule that could say
 // otherwise.
@@ -70,9 +83,9 @@ volume::NewEntry new_entry(const Mount& mount, fuse_req_t request, const volume:
 }
 
 // Whoever hears that something could not be made must not find it.
-void unmake(Mount& mount, const volume::Folder& folder, const char* name) {
-  if (volume::remove_file(mount.writable(), folder, name) == EISDIR) {
-    (void)volume::remove_folder(mount.writable(), folder, name);
+void unmake(Mount& mount, const NameInFolder& at) {
+  if (volume::remove_file(mount.writable(), at.folder(), at.name).failed_with(EISDIR)) {
+    (void)volume::remove_folder(mount.writable(), at.folder(), at.name);
   }
 }
 
@@ -85,41 +98,31 @@ void retire(Mount& mount, const struct stat& status) {
 
 // ---- what is new
 
-// `make` makes it in a folder and answers 0 or an errno. `is_new` tells it from another name of
-// what there was.
+// `make` makes it in a folder. `is_new` tells it from another name of what there was.
 template <typename Make>
 void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
                 bool is_new, const Make& make) {
-  NodeTable& nodes = mount.nodes();
-  const SharedNode parent = mount.node_of(parent_number);
-  const Result<SharedFolder> opened = nodes.folder(parent);
-  if (!opened) {
-    return reply_error(request, opened.error());
+  const Result<NameInFolder> at = find_name(mount, parent_number, name);
+  if (!at) {
+    return reply_error(request, at.error());
   }
-  const volume::Folder& folder = (*opened)->folder;
-  const auto done = with_descriptors(nodes, [&] {
-    const int error = make(folder);
-    return error == 0 ? Result<bool>(true) : Failure{error};
-  });
+  NodeTable& nodes = mount.nodes();
+  const Result<void> done = with_descriptors(nodes, [&] { return make(at->folder()); });
   if (!done) {
     return reply_error(request, done.error());
   }
-  const Result<volume::StoredName> stored = folder.stored_name(name);
-  const Result<struct stat> status =
-      stored ? mount.backing().status(folder.descriptor(), stored->name.c_str())
-             : Result<struct stat>(Failure{stored.error()});
+  const Result<struct stat> status = mount.backing().status(at->entry());
   if (!status) {
-    unmake(mount, folder, name);
+    unmake(mount, *at);
     return reply_error(request, status.error());
   }
   if (is_new) {
     retire(mount, *status);
   }
-  CountedLookup made(nodes, nodes.enter(parent, name, stored->name, *status));
+  CountedLookup made(nodes, nodes.enter(at->parent, name, at->stored.name, *status));
   made->note_first(*status);
   made->told(*status);
-  if (reply_entry(request,
-                  mount.entry_of(*made, *status, folder.descriptor(), stored->name.c_str()))) {
+  if (reply_entry(request, mount.entry_of(*made, *status, at->entry()))) {
     made.given();
   }
 }
@@ -127,7 +130,7 @@ void reply_made(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, cons
 void reply_created(Mount& mount, fuse_req_t request, CountedLookup& found,
                    const struct stat& status, std::unique_ptr<FileHandle> handle,
                    fuse_file_info& file) {
-  const fuse_entry_param shown = mount.entry_of(*found, status, handle->file->descriptor(), "");
+  const fuse_entry_param shown = mount.entry_of(*found, status, handle->file->descriptor());
   if (give_handle(mount, std::move(handle), file,
                   [&] { return fuse_reply_create(request, &shown, &file); })) {
     found.given();
@@ -138,15 +141,15 @@ void reply_created(Mount& mount, fuse_req_t request, CountedLookup& found,
 void reply_new(Mount& mount, fuse_req_t request, const NameInFolder& at,
                const volume::NewEntry& entry, WritableFile made, fuse_file_info& file) {
   const volume::Backing& backing = mount.backing();
-  Result<struct stat> status = backing.status(made.descriptor(), "");
+  Result<struct stat> status = backing.status(made.descriptor());
   if (status && (entry.mode & privileges) != 0 && entry.owner) {
     // The new owner has taken them away.
     const mode_t given = (status->st_mode & permissions) | (entry.mode & privileges);
-    (void)backing.set_mode(made.descriptor(), "", given);
-    status = backing.status(made.descriptor(), "");
+    (void)backing.set_mode(made.descriptor(), given);
+    status = backing.status(made.descriptor());
   }
   if (!status) {
-    unmake(mount, at.folder, at.name);
+    unmake(mount, at);
     return reply_error(request, status.error());
   }
   retire(mount, *status);
@@ -161,7 +164,7 @@ void reply_new(Mount& mount, fuse_req_t request, const NameInFolder& at,
 // For a file that somebody else has made.
 void reply_found(Mount& mount, fuse_req_t request, CountedLookup& found,
                  std::unique_ptr<FileHandle> handle, fuse_file_info& file) {
-  const Result<struct stat> status = mount.backing().status(handle->file->descriptor(), "");
+  const Result<struct stat> status = mount.backing().status(handle->file->descriptor());
   if (!status) {
     return reply_error(request, status.error());
   }
@@ -175,17 +178,17 @@ void reply_found(Mount& mount, fuse_req_t request, CountedLookup& found,
 Result<std::unique_ptr<FileHandle>> open_found(Mount& mount, fuse_req_t request,
                                                const NameInFolder& at, int flags,
                                                std::optional<CountedLookup>& found) {
-  Result<struct stat> status = at.status(mount);
+  Result<struct stat> status = mount.backing().status(at.entry());
   if (!status) {
-    return Failure{status.error()};
+    return status.error();
   }
   if ((flags & O_TRUNC) != 0 || !lets_owner_open(*status, fuse_req_ctx(request)->uid, flags)) {
-    return Failure{EEXIST};
+    return Errno(EEXIST);
   }
-  found.emplace(enter(mount, at.parent, at.folder, at.name, at.stored.name.c_str(), *status));
+  found.emplace(enter(mount, at.parent, at.folder(), at.name, at.entry().name(), *status));
   Result<std::unique_ptr<FileHandle>> opened =
       open_file(mount, found->node(), (flags & O_ACCMODE) != O_RDONLY);
-  return opened.error() == ESTALE ? Failure{ENOENT} : std::move(opened);
+  return opened.failed_with(ESTALE) ? Errno(ENOENT) : std::move(opened);
 }
 
 // ---- what loses its name
@@ -196,12 +199,11 @@ std::shared_ptr<const Descriptor> place_of_doomed(Mount& mount, const NameInFold
                                                   const struct stat& status) {
   const volume::Backing& backing = mount.backing();
   if (S_ISDIR(status.st_mode) || status.st_nlink > 1 ||
-      !backing.removes_open_files(at.folder.descriptor())) {
+      !backing.removes_open_files(at.folder().descriptor())) {
     return nullptr;
   }
-  Result<Descriptor> place = backing.open(at.folder.descriptor(), at.stored.name.c_str(), O_PATH);
-  const Result<struct stat> opened =
-      place ? backing.status(place->number(), "") : Result<struct stat>(Failure{place.error()});
+  Result<Descriptor> place = backing.open(at.folder().descriptor(), at.entry().name(), O_PATH);
+  const Result<struct stat> opened = place ? backing.status(*place) : place.error();
   if (!opened || key_of(*opened) != key_of(status)) {
     return nullptr;
   }
@@ -230,36 +232,29 @@ void note_lost_name(Mount& mount, const NameInFolder& at, const struct stat& bef
   mount.nodes().retire(known);
 }
 
-// `take` takes the name away and answers 0 or an errno.
+// `take` takes the name away.
 template <typename Take>
 void reply_removed(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
                    const Take& take) {
-  const SharedNode parent = mount.node_of(parent_number);
-  const Result<SharedFolder> opened = mount.nodes().folder(parent);
-  if (!opened) {
-    return reply_error(request, opened.error());
+  const Result<NameInFolder> at = find_name(mount, parent_number, name);
+  if (!at) {
+    return reply_error(request, at.error());
   }
-  const volume::Folder& folder = (*opened)->folder;
-  const Result<volume::StoredName> stored = folder.stored_name(name);
-  if (!stored) {
-    return reply_error(request, stored.error());
-  }
-  const NameInFolder at{parent, folder, name, *stored};
   const NameChange changing(mount.name_changes());
-  const Result<struct stat> before = at.status(mount);
+  const Result<struct stat> before = mount.backing().status(at->entry());
   if (!before) {
     // Nobody would know which node has lost its name.
     return reply_error(request, before.error());
   }
   std::shared_ptr<const Descriptor> place;
   if (before->st_size <= most_left_bytes) {
-    place = place_of_doomed(mount, at, *before);
+    place = place_of_doomed(mount, *at, *before);
   }
-  const int error = take(mount.writable(), folder, name);
-  if (error == 0) {
-    note_lost_name(mount, at, *before, std::move(place));
+  const Result<void> taken = take(mount.writable(), at->folder(), name);
+  if (taken) {
+    note_lost_name(mount, *at, *before, std::move(place));
   }
-  reply_status(request, error);
+  reply_status(request, taken);
 }
 
 // What was found by `from` is found by `to` now.
@@ -270,12 +265,12 @@ void note_moved(Mount& mount, const struct stat& moved, const NameInFolder& from
   }
 }
 
-// Renames and notes it. 0 or an errno.
-int move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigned flags) {
+// Renames and notes it.
+Result<void> move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigned flags) {
   const NameChange changing(mount.name_changes());
-  const Result<struct stat> moved = from.status(mount);
-  const Result<struct stat> replaced = to.status(mount);
-  if (!moved || (!replaced && replaced.error() != ENOENT)) {
+  const Result<struct stat> moved = mount.backing().status(from.entry());
+  const Result<struct stat> replaced = mount.backing().status(to.entry());
+  if (!moved || (!replaced && !replaced.failed_with(ENOENT))) {
     // Nobody would know which nodes are moved.
     return moved ? replaced.error() : moved.error();
   }
@@ -283,11 +278,11 @@ int move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigne
   if (replaced && flags != RENAME_EXCHANGE) {
     place = place_of_doomed(mount, to, *replaced);
   }
-  const int error =
-      volume::rename(mount.writable(), from.folder, from.name, to.folder, to.name, flags);
+  const Result<void> renamed =
+      volume::rename(mount.writable(), from.folder(), from.name, to.folder(), to.name, flags);
   const bool are_one = replaced && key_of(*moved) == key_of(*replaced);
-  if (error != 0 || are_one) {
-    return error;
+  if (!renamed || are_one) {
+    return renamed;
   }
   note_moved(mount, *moved, from, to);
   if (replaced && flags == RENAME_EXCHANGE) {
@@ -295,49 +290,43 @@ int move(Mount& mount, const NameInFolder& from, const NameInFolder& to, unsigne
   } else if (replaced) {
     note_lost_name(mount, to, *replaced, std::move(place));
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
 
 void create(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
             mode_t mode, fuse_file_info* file) {
-  const SharedNode parent = mount.node_of(parent_number);
-  const Result<SharedFolder> opened = mount.nodes().folder(parent);
-  if (!opened) {
-    return reply_error(request, opened.error());
+  const Result<NameInFolder> at = find_name(mount, parent_number, name);
+  if (!at) {
+    return reply_error(request, at.error());
   }
-  const volume::Folder& folder = (*opened)->folder;
+  const volume::Folder& folder = at->folder();
   const volume::NewEntry entry = new_entry(mount, request, folder, mode & permissions);
-  const Result<volume::StoredName> stored = folder.stored_name(name);
-  if (!stored) {
-    return reply_error(request, stored.error());
-  }
-  const NameInFolder at{parent, folder, name, *stored};
   // Others may make and remove it all the time.
   constexpr unsigned most_tries = 1000;
   for (unsigned tries = 0; tries < most_tries; ++tries) {
     Result<WritableFile> made = with_descriptors(
         mount.nodes(), [&] { return volume::create_file(mount.writable(), folder, name, entry); });
     if (made) {
-      return reply_new(mount, request, at, entry, std::move(*made), *file);
+      return reply_new(mount, request, *at, entry, std::move(*made), *file);
     }
-    if (made.error() != EEXIST || (file->flags & O_EXCL) != 0) {
+    if (!made.failed_with(EEXIST) || (file->flags & O_EXCL) != 0) {
       return reply_error(request, made.error());
     }
     // Somebody else has made it since the system looked.
     std::optional<CountedLookup> found;
-    Result<std::unique_ptr<FileHandle>> there = open_found(mount, request, at, file->flags, found);
+    Result<std::unique_ptr<FileHandle>> there = open_found(mount, request, *at, file->flags, found);
     if (there) {
       return reply_found(mount, request, *found, std::move(*there), *file);
     }
-    if (there.error() != ENOENT) {
+    if (!there.failed_with(ENOENT)) {
       break;
     }
   }
   // The system has to look again: it takes what is created for new, and asks neither who may open
   // it nor whether to empty it.
-  reply_error(request, ESTALE);
+  reply_error(request, Errno(ESTALE));
 }
 
 void mkdir(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
@@ -367,16 +356,13 @@ void link(Mount& mount, fuse_req_t request, fuse_ino_t number, fuse_ino_t parent
           const char* name) {
   const SharedNode node = mount.node_of(number);
   reply_made(mount, request, parent_number, name, false, [&](const volume::Folder& folder) {
-    const auto add = [&](const BackedName& backed) -> Result<bool> {
+    return at_name(mount, node, [&](const BackedName& backed) {
       // What has the name by now may be another.
-      if (const int error = error_at(mount, *node, backed, 0); error != 0) {
-        return Failure{error};
-      }
-      const int error =
-          volume::add_name(mount.writable(), backed.descriptor(), backed.name(), folder, name);
-      return error == 0 ? Result<bool>(true) : Failure{error};
-    };
-    return at_name(mount, node, add).error();
+      return check_has_name(mount, *node, backed).and_then([&] {
+        return volume::add_name(mount.writable(), {backed.descriptor(), backed.name()}, folder,
+                                name);
+      });
+    });
   });
 }
 
@@ -390,22 +376,12 @@ void rmdir(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const cha
 
 void rename(Mount& mount, fuse_req_t request, fuse_ino_t parent_number, const char* name,
             fuse_ino_t to_parent_number, const char* to_name, unsigned flags) {
-  const SharedNode parent = mount.node_of(parent_number);
-  const SharedNode to_parent = mount.node_of(to_parent_number);
-  const Result<SharedFolder> opened = mount.nodes().folder(parent);
-  const Result<SharedFolder> to_opened = mount.nodes().folder(to_parent);
-  if (!opened || !to_opened) {
-    return reply_error(request, opened ? to_opened.error() : opened.error());
+  const Result<NameInFolder> from = find_name(mount, parent_number, name);
+  const Result<NameInFolder> to = find_name(mount, to_parent_number, to_name);
+  if (!from || !to) {
+    return reply_error(request, from ? to.error() : from.error());
   }
-  const volume::Folder& folder = (*opened)->folder;
-  const volume::Folder& to_folder = (*to_opened)->folder;
-  const Result<volume::StoredName> stored = folder.stored_name(name);
-  const Result<volume::StoredName> to_stored = to_folder.stored_name(to_name);
-  if (!stored || !to_stored) {
-    return reply_error(request, stored ? to_stored.error() : stored.error());
-  }
-  reply_status(request, move(mount, {parent, folder, name, *stored},
-                             {to_parent, to_folder, to_name, *to_stored}, flags));
+  reply_status(request, move(mount, *from, *to, flags));
 }
 
 }  // namespace paes::mount

@@ -3,14 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include "paes/error.hpp"
 
 namespace paes::mount {
-
-using volume::Failure;
-using volume::Result;
 
 // The last reference to a folder may be that of what lies in it. Each destructor that would run
 // within another one leaves its place to the outermost, so that no tree is too deep for the stack.
@@ -171,18 +167,17 @@ NodeTable::NodeTable(const volume::Volume& volume, std::size_t max_folders, Path
     : volume_(&volume),
       max_folders_(std::max<std::size_t>(max_folders, 1)),
       path_names_(path_names) {
-  Result<volume::Folder> folder = volume::Folder::open(volume, -1, "", "");
+  Result<volume::Folder> folder = volume::Folder::open(volume, volume.root(), "", "");
   if (!folder) {
-    const bool is_damaged = folder.error() == EIO;
+    const bool is_damaged = folder.failed_with(EIO);
     throw Error(
         is_damaged ? ErrorCode::corrupt : ErrorCode::failure,
         "the vault's folder: " + (is_damaged ? std::string("gocryptfs.diriv is missing or damaged")
-                                             : std::generic_category().message(folder.error())));
+                                             : folder.error().message()));
   }
-  const Result<struct stat> status = volume.backing().status(folder->descriptor(), "");
+  const Result<struct stat> status = volume.backing().status(folder->descriptor());
   if (!status) {
-    throw Error(ErrorCode::failure,
-                "the vault's folder: " + std::generic_category().message(status.error()));
+    throw Error(ErrorCode::failure, "the vault's folder: " + status.error().message());
   }
   root_ = std::make_shared<Node>(key_of(*status), status->st_mode, generations_.load(),
                                  std::make_shared<const NodePlace>());
@@ -398,17 +393,16 @@ Result<SharedFolder> NodeTable::open_in(const OpenFolder& parent, const SharedNo
     return volume::Folder::open(*volume_, parent.folder.descriptor(), stored.c_str(), path);
   };
   Result<volume::Folder> opened = open();
-  if (opened.error() == EMFILE || opened.error() == ENFILE) {
+  if (opened.failed_with(EMFILE, ENFILE)) {
     close_folders();
     opened = open();
   }
   if (!opened) {
-    const int error = opened.error();
-    return Failure{error == ENOENT || error == ENOTDIR || error == ELOOP ? ESTALE : error};
+    return opened.failed_with(ENOENT, ENOTDIR, ELOOP) ? Errno(ESTALE) : opened.error();
   }
-  const Result<struct stat> status = volume_->backing().status(opened->descriptor(), "");
+  const Result<struct stat> status = volume_->backing().status(opened->descriptor());
   if (!status || key_of(*status) != node->key) {
-    return Failure{status ? ESTALE : status.error()};
+    return status ? Errno(ESTALE) : status.error();
   }
   return keep(node, std::make_shared<const OpenFolder>(std::move(*opened)));
 }

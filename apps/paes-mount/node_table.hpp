@@ -165,7 +165,7 @@ class Node : public std::enable_shared_from_this<Node> {
     if (--changing_ != 0) {
       return;
     }
-    const volume::Result<struct stat> after = look(believed_);
+    const Result<struct stat> after = look(believed_);
     is_own_known_ = bool(after);
     if (after) {
       own_ = BackingState(*after, 0);
@@ -265,7 +265,7 @@ class NodeTable {
 
   // The folder of a node, opened where it is not kept. ESTALE if it is no longer where it was last
   // found: then the system looks it up anew.
-  [[nodiscard]] volume::Result<SharedFolder> folder(const SharedNode& node);
+  [[nodiscard]] Result<SharedFolder> folder(const SharedNode& node);
   // The same, only if it is kept open. Null otherwise.
   [[nodiscard]] SharedFolder kept_folder(Node& node) noexcept;
 
@@ -290,10 +290,8 @@ class NodeTable {
   void move_to(Node& node, std::shared_ptr<const NodePlace> place);
   void add_place(Node& node, std::shared_ptr<const NodePlace> place);
   [[nodiscard]] bool is_above(const Node& node, const NodePlace& place) const;
-  [[nodiscard]] volume::Result<SharedFolder> open_in(const OpenFolder& parent,
-                                                     const SharedNode& node,
-                                                     const std::string& stored,
-                                                     const std::string& path);
+  [[nodiscard]] Result<SharedFolder> open_in(const OpenFolder& parent, const SharedNode& node,
+                                             const std::string& stored, const std::string& path);
   [[nodiscard]] std::string path_below(const std::string& folder, const NodePlace& place) const;
   [[nodiscard]] SharedFolder keep(const SharedNode& node, SharedFolder folder);
   void make_room_for(const SharedNode& node);

@@ -12,42 +12,40 @@
 
 namespace paes::mount {
 
-using volume::Failure;
-using volume::Result;
 using volume::WritableFile;
 
-void settle_time(const Mount& mount, const std::optional<timespec>& believed, int descriptor) {
+void settle_time(const Mount& mount, const std::optional<timespec>& believed, FileRef descriptor) {
   if (!mount.holds_writes_back() || !believed) {
     return;
   }
-  const Result<struct stat> status = mount.backing().status(descriptor, "");
+  const Result<struct stat> status = mount.backing().status(descriptor);
   if (status && S_ISREG(status->st_mode) &&
       (status->st_mtim.tv_sec != believed->tv_sec ||
        status->st_mtim.tv_nsec != believed->tv_nsec)) {
     const struct timespec times[2] = {{0, UTIME_OMIT}, *believed};
     // An error leaves the time at which the content was stored, which is later.
-    (void)mount.backing().set_times(descriptor, "", times);
+    (void)mount.backing().set_times(descriptor, times);
   }
 }
 
-OwnChange::OwnChange(const Mount& mount, SharedNode node, int descriptor)
+OwnChange::OwnChange(const Mount& mount, SharedNode node, FileRef descriptor)
     : mount_(&mount), node_(std::move(node)), descriptor_(descriptor) {
   const std::uint64_t changes = node_->changes();
-  const Result<struct stat> before = mount_->backing().status(descriptor_, "");
+  const Result<struct stat> before = mount_->backing().status(descriptor_);
   node_->begin_change(before ? &*before : nullptr, changes);
 }
 
 OwnChange::~OwnChange() {
   node_->end_change([&](const std::optional<timespec>& believed) {
     settle_time(*mount_, believed, descriptor_);
-    return mount_->backing().status(descriptor_, "");
+    return mount_->backing().status(descriptor_);
   });
 }
 
 std::unique_ptr<FileHandle> new_handle(Mount& mount, const SharedNode& node, WritableFile file,
                                        bool can_write) {
   auto shared = std::make_shared<WritableFile>(std::move(file));
-  const int descriptor = shared->descriptor();
+  const FileRef descriptor = shared->descriptor();
   auto handle = std::make_unique<FileHandle>();
   handle->node = node;
   handle->file = shared;
@@ -67,27 +65,27 @@ Result<std::unique_ptr<FileHandle>> open_file(Mount& mount, const SharedNode& no
   Result<Descriptor> opened =
       open_backing(mount, node, (can_write ? O_RDWR : O_RDONLY) | O_NONBLOCK);
   if (!opened) {
-    return Failure{opened.error()};
+    return opened.error();
   }
   if (mount.holds_writes_back()) {
     // The system does not take sizes and times from here while it knows the file. For a file that
     // others have changed it has to look up a new node.
-    const Result<struct stat> status = mount.backing().status(opened->number(), "");
+    const Result<struct stat> status = mount.backing().status(*opened);
     if (!status || node->has_changed_outside(*status, changes)) {
-      return Failure{status ? ESTALE : status.error()};
+      return status ? Errno(ESTALE) : status.error();
     }
   }
   if (can_write && !mount.options().has_suid) {
     // The system does not see capabilities here, so it cannot take them away when it writes.
-    const int error =
-        volume::remove_attribute(mount.volume(), opened->number(), capabilities_attribute);
-    if (error != 0 && error != ENODATA && error != EOPNOTSUPP) {
-      return Failure{error};
+    const Result<void> removed =
+        volume::remove_attribute(mount.volume(), *opened, capabilities_attribute);
+    if (!removed && !removed.failed_with(ENODATA, EOPNOTSUPP)) {
+      return removed.error();
     }
   }
   Result<WritableFile> file = WritableFile::open(mount.writable(), std::move(*opened));
   if (!file) {
-    return Failure{file.error()};
+    return file.error();
   }
   return new_handle(mount, node, std::move(*file), can_write);
 }

@@ -16,13 +16,13 @@ namespace paes::mount {
 
 // What the system has held back changes the time of modification only when it is written. The file
 // gets the time in which the system believes.
-void settle_time(const Mount& mount, const std::optional<timespec>& believed, int descriptor);
+void settle_time(const Mount& mount, const std::optional<timespec>& believed, FileRef descriptor);
 
 // A change of a file through this mount, as long as it goes on (Node::begin_change).
 class OwnChange {
  public:
   // `mount` and `descriptor` outlive this.
-  OwnChange(const Mount& mount, SharedNode node, int descriptor);
+  OwnChange(const Mount& mount, SharedNode node, FileRef descriptor);
   ~OwnChange();
   OwnChange(const OwnChange&) = delete;
   OwnChange& operator=(const OwnChange&) = delete;
@@ -30,7 +30,7 @@ class OwnChange {
  private:
   const Mount* mount_;
   SharedNode node_;
-  int descriptor_;
+  FileRef descriptor_;
 };
 
 // What the system holds of a file that it has opened.
@@ -44,9 +44,8 @@ struct FileHandle {
 
 // Opens the file of a node. ESTALE: it is not there any more, or others have changed it and the
 // system has to look it up anew.
-[[nodiscard]] volume::Result<std::unique_ptr<FileHandle>> open_file(Mount& mount,
-                                                                    const SharedNode& node,
-                                                                    bool can_write);
+[[nodiscard]] Result<std::unique_ptr<FileHandle>> open_file(Mount& mount, const SharedNode& node,
+                                                            bool can_write);
 // The handle of a file that is open already.
 [[nodiscard]] std::unique_ptr<FileHandle> new_handle(Mount& mount, const SharedNode& node,
                                                      volume::WritableFile file, bool can_write);

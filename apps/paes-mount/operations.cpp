@@ -39,13 +39,15 @@ struct Adapted<operation, use> {
     try {
       operation(mount, request, arguments...);
     } catch (const std::bad_alloc&) {
-      reply_error(request, ENOMEM);
+      reply_error(request, Errno(ENOMEM));
     } catch (...) {
-      reply_error(request, EIO);
+      reply_error(request, Errno(EIO));
     }
   }
 
-  static void refuse(fuse_req_t request, Arguments...) noexcept { reply_error(request, EROFS); }
+  static void refuse(fuse_req_t request, Arguments...) noexcept {
+    reply_error(request, Errno(EROFS));
+  }
 
  private:
   template <typename First, typename... Others>

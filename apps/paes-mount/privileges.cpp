@@ -12,12 +12,12 @@ namespace paes::mount {
 
 namespace {
 
-struct Received {
+struct InterruptFlag {
   bool is_first = false;  // and the system knows the flag
   bool takes = false;
 };
 
-thread_local Received received;
+thread_local InterruptFlag received;
 std::atomic<bool> is_offered{false};
 
 // What follows a request's header, as far as it was received.

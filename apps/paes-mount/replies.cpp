@@ -39,7 +39,7 @@ void reply_sized(fuse_req_t request, Bytes bytes, std::size_t room) noexcept {
   if (room == 0) {
     (void)fuse_reply_xattr(request, bytes.size());
   } else if (bytes.size() > room) {
-    reply_error(request, ERANGE);
+    reply_error(request, Errno(ERANGE));
   } else {
     reply_bytes(request, bytes);
   }

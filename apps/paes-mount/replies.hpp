@@ -10,20 +10,20 @@
 #include <cstdint>
 
 #include "core/bytes.hpp"
+#include "core/result.hpp"
 #include "paes-mount/fuse.hpp"
 
 namespace paes::mount {
 
 inline void reply_ok(fuse_req_t request) noexcept { (void)fuse_reply_err(request, 0); }
 
-// `error` is an errno, and not 0.
-inline void reply_error(fuse_req_t request, int error) noexcept {
-  (void)fuse_reply_err(request, error);
+inline void reply_error(fuse_req_t request, Errno error) noexcept {
+  (void)fuse_reply_err(request, error.number());
 }
 
-// For what has no other answer than whether it was done: `error` is 0 or an errno.
-inline void reply_status(fuse_req_t request, int error) noexcept {
-  (void)fuse_reply_err(request, error);
+// For what has no other answer than whether it was done.
+inline void reply_status(fuse_req_t request, Result<void> done) noexcept {
+  done ? reply_ok(request) : reply_error(request, done.error());
 }
 
 // Whether the system has the node of the entry from now on.
@@ -43,9 +43,9 @@ inline void reply_attributes(fuse_req_t request, const struct stat& shown,
   (void)fuse_reply_attr(request, &shown, lifetime_s);
 }
 
-// So many bytes were written.
-inline void reply_written(fuse_req_t request, std::size_t bytes) noexcept {
-  (void)fuse_reply_write(request, bytes);
+// How many bytes were written.
+inline void reply_written(fuse_req_t request, Result<std::size_t> bytes) noexcept {
+  bytes ? (void)fuse_reply_write(request, *bytes) : reply_error(request, bytes.error());
 }
 
 inline void reply_bytes(fuse_req_t request, Bytes bytes) noexcept {

@@ -171,7 +171,8 @@ bool Session::is_on_top() const {
   if (const std::optional<dev_t> seen = device()) {
     return seen == device_;
   }
-  const bool is_root_below = is_mount_root(options_.place, "", AT_EMPTY_PATH).value_or(true);
+  const bool is_root_below =
+      is_mount_root(options_.place.number(), "", AT_EMPTY_PATH).value_or(true);
   return !is_root_below && !is_mount_root(AT_FDCWD, options_.mountpoint.c_str(), 0).value_or(false);
 }
 
@@ -189,9 +190,9 @@ bool Session::at_mountpoint(const Use& use) const {
   return in_it.is_there() && use(".");
 }
 
-int Session::failure() const {
+Result<void> Session::received() const {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  return received_;
 }
 
 void Session::stop() noexcept {
@@ -258,12 +259,12 @@ void Session::start(const Cancel& cancel) {
     }
   }
   std::unique_lock lock(mutex_);
-  const auto is_over = [this] { return is_ready_ || failure_ != 0 || is_unmounted_; };
+  const auto is_over = [this] { return is_ready_ || !received_ || is_unmounted_; };
   while (!changed_.wait_for(lock, std::chrono::milliseconds(100), is_over)) {
     // Not once it answers: others may have written to it already, which wait() does not lose.
     cancel.check();
   }
-  const bool answers = is_ready_ && failure_ == 0;
+  const bool answers = is_ready_ && received_;
   const bool is_gone = is_unmounted_;
   lock.unlock();
   if (answers && is_gone) {
@@ -291,7 +292,7 @@ std::optional<dev_t> Session::device() const {
   struct stat below = {};
   constexpr int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   if (statx(AT_FDCWD, options_.mountpoint.c_str(), flags, 0, &mounted) != 0 ||
-      fstat(options_.place, &below) != 0) {
+      fstat(options_.place.number(), &below) != 0) {
     return std::nullopt;
   }
   const dev_t device = makedev(mounted.stx_dev_major, mounted.stx_dev_minor);
@@ -312,7 +313,7 @@ void Session::work(int channel) noexcept {
     } else if (bytes != -EINTR && bytes != -EAGAIN) {
       // Something is wrong with this process, so the mount ends in order. Until then the thread
       // goes on, because what the system holds has to be written, and there may be no other one.
-      to_end(-bytes);
+      to_end(Errno(-bytes));
       constexpr std::chrono::milliseconds pause(10);
       std::this_thread::sleep_for(pause);
     }
@@ -330,12 +331,12 @@ void Session::ended() noexcept {
     --working_;
     is_unmounted_ = true;
   }
-  to_end(0);
+  to_end({});
 }
 
-void Session::to_end(int error) noexcept {
+void Session::to_end(Result<void> received) noexcept {
   const std::lock_guard lock(mutex_);
-  failure_ = failure_ != 0 ? failure_ : error;
+  received_ = received_ ? received : received_;
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(end_.number(), &one, sizeof one);
   changed_.notify_all();

@@ -21,7 +21,7 @@ namespace paes::mount {
 
 struct SessionOptions {
   std::string mountpoint;     // absolute, without symbolic links
-  int place = -1;             // the same folder, open (O_PATH)
+  FolderRef place;            // the same folder, open (O_PATH)
   std::string mount_options;  // as `mount -o` takes them, for the system
   unsigned threads = 4;
   // Unmounts after so long without a request, unless something is open or in use.
@@ -46,9 +46,8 @@ class Session {
   // The mounted file system's device, which is found without asking it. Nothing if it is not at the
   // mountpoint's path, because it is gone or others have renamed a folder.
   [[nodiscard]] std::optional<dev_t> device() const;
-  // The errno for which a thread could not receive what the system asks, which ends a mount. 0:
-  // there was none.
-  [[nodiscard]] int failure() const;
+  // Whether the threads could receive what the system asks. A failure ends the mount.
+  [[nodiscard]] Result<void> received() const;
 
  private:
   void work(int channel) noexcept;
@@ -57,7 +56,7 @@ class Session {
   template <typename Use>
   bool at_mountpoint(const Use& use) const;
   [[nodiscard]] bool is_on_top() const;
-  void to_end(int error) noexcept;
+  void to_end(Result<void> received) noexcept;
   void ended() noexcept;
   void wait_for_end(const Cancel& cancel);
   void write_back();
@@ -74,7 +73,7 @@ class Session {
   std::condition_variable changed_;
   unsigned working_ = 0;
   bool is_ready_ = false;
-  int failure_ = 0;
+  Result<void> received_;
   bool is_unmounted_ = false;  // nobody can answer any more, and everything was written before
 };
 

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/file_ref.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
@@ -30,16 +31,16 @@ constexpr const char* const mount_name = "paes-mount";
 
 // The system's number for the file, as it lists locks: of the device that the file system has,
 // which on btrfs is not that of its files. A lock of our own says it. Empty: it does not say.
-std::string listed_place(int file) {
+std::string listed_place(FileRef file) {
   struct flock lock = {};
   lock.l_type = F_RDLCK;
   lock.l_whence = SEEK_SET;
   lock.l_len = 1;
-  if (fcntl(file, F_OFD_SETLK, &lock) != 0) {
+  if (fcntl(file.number(), F_OFD_SETLK, &lock) != 0) {
     return {};
   }
   std::string place;
-  std::ifstream status("/proc/self/fdinfo/" + std::to_string(file));
+  std::ifstream status("/proc/self/fdinfo/" + std::to_string(file.number()));
   for (std::string line; std::getline(status, line);) {
     // lock: 1: OFDLCK ADVISORY READ -1 fe:00:247066 0 0
     std::istringstream words(line);
@@ -51,7 +52,7 @@ std::string listed_place(int file) {
     }
   }
   lock.l_type = F_UNLCK;
-  (void)fcntl(file, F_OFD_SETLK, &lock);
+  (void)fcntl(file.number(), F_OFD_SETLK, &lock);
   return place;
 }
 
@@ -103,18 +104,18 @@ WriteClaim::WriteClaim(std::string vault, bool is_shared)
   }
 }
 
-int WriteClaim::take() const noexcept {
-  return flock(folder_.number(), (is_shared_ ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 ? 0 : errno;
+Result<void> WriteClaim::take() const noexcept {
+  const int how = (is_shared_ ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  return flock(folder_.number(), how) == 0 ? Result<void>() : Errno(errno);
 }
 
 bool WriteClaim::wait(const Cancel& cancel) const {
   const auto deadline = steady_clock::now() + patience;
   for (;;) {
-    const int error = take();
-    if (error != 0 && error != EWOULDBLOCK) {
+    const Result<void> is_free = take();
+    if (!is_free && !is_free.failed_with(EWOULDBLOCK)) {
       return true;  // take() will say so again
     }
-    const bool is_free = error == 0;
     if (is_free) {
       (void)flock(folder_.number(), LOCK_UN);
       if (!is_shared_) {
@@ -143,7 +144,7 @@ bool WriteClaim::wait(const Cancel& cancel) const {
 
 std::vector<WriteClaim::Holder> WriteClaim::holders() const {
   std::vector<Holder> found;
-  const std::string own_place = listed_place(folder_.number());
+  const std::string own_place = listed_place(folder_);
   std::ifstream locks("/proc/locks");
   for (std::string line; !own_place.empty() && std::getline(locks, line);) {
     // 3: FLOCK  ADVISORY  WRITE 5873 fe:00:247066 0 EOF

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
+#include "core/result.hpp"
 #include "paes/cancel.hpp"
 
 namespace paes::mount {
@@ -41,9 +42,8 @@ class WriteClaim {
   [[nodiscard]] bool wait(const Cancel& cancel) const;
 
   // The process that calls it is seen to have the claim, and all that share its descriptors have
-  // it. 0, EWOULDBLOCK if another has it, or the errno for which the folder cannot be locked. Calls
-  // nothing that may wait or allocate.
-  [[nodiscard]] int take() const noexcept;
+  // it. EWOULDBLOCK if another has it. Calls nothing that may wait or allocate.
+  [[nodiscard]] Result<void> take() const noexcept;
 
  private:
   // A process that has locked the folder.

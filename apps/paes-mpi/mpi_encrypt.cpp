@@ -24,7 +24,7 @@ stream::Totals encrypt_afresh(const MpiEncryptCommand& command, std::optional<Se
                               mpi::SharedInput& input, const std::string& path,
                               const stream::Work& work) {
   JobOutput output(command.job, path, input, true);
-  mpi::Sealed sealed;
+  mpi::SharedPayload sealed;
   on_first([&] {
     sealer->ask_passphrase();
     stream::NewKey made = sealer->make_key();

@@ -123,7 +123,7 @@ int run_job(const JobOptions& options, WorkChooser& chooser, const MpiJob& job) 
     if (options.transfer.verbose) {
       print_note(timing_of(outcome, chooser));
     }
-  } catch (const mpi::Agreed& error) {
+  } catch (const mpi::AgreedError& error) {
     outcome.fail(with_leftover_hint(options.file, about(outcome, error)));
     if (job.more_of_failure) {
       job.more_of_failure(outcome.more);
@@ -157,8 +157,8 @@ bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
   return resumable;
 }
 
-mpi::Opened open_envelope(std::optional<Unlocker>& unlocker, mpi::SharedInput& input) {
-  mpi::Opened opened;
+mpi::SharedHeader open_envelope(std::optional<Unlocker>& unlocker, mpi::SharedInput& input) {
+  mpi::SharedHeader opened;
   on_first([&] {
     const stream::Preamble preamble = stream::read_preamble(input.here());
     opened = {preamble.header, unlocker->open(preamble.envelope()).take_plaintext()};

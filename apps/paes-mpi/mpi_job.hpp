@@ -65,7 +65,8 @@ void settle(JobOptions& options, unsigned other_uses);
 
 // Collective: what rank 0 finds in a container, the header and the key that the envelope holds.
 // `unlocker` is there on rank 0 alone.
-[[nodiscard]] mpi::Opened open_envelope(std::optional<Unlocker>& unlocker, mpi::SharedInput& input);
+[[nodiscard]] mpi::SharedHeader open_envelope(std::optional<Unlocker>& unlocker,
+                                              mpi::SharedInput& input);
 
 // The output of a run without --resume.
 struct JobOutput : mpi::SharedOutput {

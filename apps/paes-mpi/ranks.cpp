@@ -28,7 +28,7 @@ int run_agreed(const CommandLine& line) {
     Action action;
     mpi::together(ranks(), [&] { action = line.parse(); });
     return action();
-  } catch (const mpi::Agreed&) {
+  } catch (const mpi::AgreedError&) {
     throw;
   } catch (...) {
     communicator->abandon();

@@ -139,8 +139,8 @@ void derive_from(Bytes head, const CipherCommand& command, const CipherName& nam
   secrets.iv.assign(all.begin() + static_cast<std::ptrdiff_t>(name.key_bytes), all.end());
 }
 
-Written crypt_file(const CipherCommand& command, const CipherName& name, Secrets& secrets,
-                   Bytes aad, const FileTask& task) {
+WrittenOutput crypt_file(const CipherCommand& command, const CipherName& name, Secrets& secrets,
+                         Bytes aad, const FileTask& task) {
   stream::Input& input = task.input;
   std::optional<stream::Base64Source> decoded;
   if (command.is_base64) {
@@ -197,7 +197,7 @@ int crypt(CipherCommand& command) {
   check_openssl(command, name);
   command.check(name, command.openssl);
   const NameOutput name_output = [](const std::string&) { return std::string("-"); };
-  FileList list = settle(command.transfer, Takes::plain, name_output,
+  FileList list = settle(command.transfer, InputKind::plain, name_output,
                          command.passphrase.standard_input_uses() +
                              standard_input_uses({command.key_file, command.aad_file}));
   WorkChooser chooser =
@@ -211,7 +211,7 @@ int crypt(CipherCommand& command) {
   if (!command.transfer.quiet) {
     command.note_if_disallowed(name);
   }
-  Transfer transfer{"cipher", name_output, Takes::plain, [&](const FileTask& task) {
+  Transfer transfer{"cipher", name_output, InputKind::plain, [&](const FileTask& task) {
                       return crypt_file(command, name, secrets, aad, task);
                     }};
   transfer.more_members = [&](nlohmann::ordered_json& document) {

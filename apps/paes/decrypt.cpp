@@ -20,8 +20,8 @@ struct DecryptCommand {
   std::string range;
 };
 
-Written decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
-                    const std::optional<ByteRange>& range, const FileTask& task) {
+WrittenOutput decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
+                          const std::optional<ByteRange>& range, const FileTask& task) {
   stream::Input& input = task.input;
   refuse_terminal(input);
   command.unlock.refuse_as_output(task.output);
@@ -50,7 +50,7 @@ Written decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
 }
 
 int decrypt_files(DecryptCommand& command) {
-  FileList list = settle(command.transfer, Takes::encrypted, decrypted_name,
+  FileList list = settle(command.transfer, InputKind::encrypted, decrypted_name,
                          command.unlock.standard_input_uses());
   std::optional<ByteRange> range;
   if (!command.range.empty()) {
@@ -62,7 +62,7 @@ int decrypt_files(DecryptCommand& command) {
   }
   WorkChooser chooser = command.transfer.device.choose("", command.transfer.notes());
   Unlocker unlocker(command.unlock);
-  Transfer transfer{"decrypt", decrypted_name, Takes::encrypted, [&](const FileTask& task) {
+  Transfer transfer{"decrypt", decrypted_name, InputKind::encrypted, [&](const FileTask& task) {
                       return decrypt_one(command, unlocker, range, task);
                     }};
   transfer.layout = [](const stream::Work& work) {

@@ -108,8 +108,8 @@ stream::Totals encrypt_afresh(const EncryptCommand& command, const Sealer& seale
   }
 }
 
-Written encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& identity,
-                    const FileTask& task) {
+WrittenOutput encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& identity,
+                          const FileTask& task) {
   task.outcome.take(parse_format(command));
   const stream::FilePlace& output_place = task.output;
   refuse(command.transfer.expected_bytes && task.input.is_storage(),
@@ -124,7 +124,7 @@ Written encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& 
   const stream::Totals totals =
       resumable ? stream::encrypt_resumably(task.input, *output, sealer.resumable(), task.work)
                 : encrypt_afresh(command, sealer, identity, task.input, *output, task.work);
-  Written written = hand_on(command.transfer, std::move(output), totals);
+  WrittenOutput written = hand_on(command.transfer, std::move(output), totals);
   warn_of_leftover(output_place);
   if (!resumable) {
     warn_of_partial(output_place);
@@ -144,7 +144,7 @@ int encrypt_files(EncryptCommand& command) {
          "size: --size is that of one pipe, but there may be several inputs", "leave out --size");
   sealing.check(resume, "-r RECIPIENT, -R FILE, -i IDENTITY, --new-identity FILE or -p");
   FileList list =
-      settle(command.transfer, Takes::plain, name_output, sealing.standard_input_uses());
+      settle(command.transfer, InputKind::plain, name_output, sealing.standard_input_uses());
   const container::Shape shape = sealing.shape();
   WorkChooser chooser =
       command.transfer.device.choose(format.why_cpu_alone, command.transfer.notes());
@@ -156,7 +156,7 @@ int encrypt_files(EncryptCommand& command) {
   if (identity.recipient() != nullptr) {
     sealer.add(identity.recipient());
   }
-  Transfer transfer{"encrypt", name_output, Takes::plain, [&](const FileTask& task) {
+  Transfer transfer{"encrypt", name_output, InputKind::plain, [&](const FileTask& task) {
                       return encrypt_one(command, sealer, identity, task);
                     }};
   transfer.layout = [](const stream::Work& work) {

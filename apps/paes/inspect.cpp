@@ -40,7 +40,7 @@ struct Findings {
   std::optional<std::uint64_t> text_bytes = std::nullopt;  // nothing if no payload is this long
   bool truncated = false;
   std::optional<std::string> leftover = std::nullopt;
-  std::optional<Unfinished> unfinished = std::nullopt;
+  std::optional<UnfinishedOutput> unfinished = std::nullopt;
 };
 
 // How many bytes are left to read.
@@ -54,7 +54,7 @@ std::uint64_t count_rest(const stream::Source& source) {
   return count;
 }
 
-Findings examine(const std::string& file, const std::optional<Unfinished>& unfinished) {
+Findings examine(const std::string& file, const std::optional<UnfinishedOutput>& unfinished) {
   stream::Input input =
       file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
   const stream::EncryptedFile encrypted(input);
@@ -207,7 +207,7 @@ ordered_json describe(const Findings& found) {
 }
 
 // An unfinished output of --resume is not yet a paes file, or does not have its final name yet.
-Error with_hint(const std::string& file, const std::optional<Unfinished>& unfinished,
+Error with_hint(const std::string& file, const std::optional<UnfinishedOutput>& unfinished,
                 const Error& error) {
   if (!unfinished) {
     return with_leftover_hint(file, error);
@@ -220,7 +220,7 @@ Error with_hint(const std::string& file, const std::optional<Unfinished>& unfini
 }
 
 int inspect_file(const std::string& file, bool json) {
-  const std::optional<Unfinished> unfinished = find_unfinished(file);
+  const std::optional<UnfinishedOutput> unfinished = find_unfinished(file);
   const Findings found = work_on_file("inspect", file, json, [&] {
     try {
       return examine(file, unfinished);

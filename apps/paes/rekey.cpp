@@ -133,7 +133,7 @@ void rekey_one(const RekeyCommand& command, Rekeyer& rekeyer, Outcome& outcome) 
 int rekey_files(const RekeyCommand& command) {
   check(command);
   std::vector<Outcome> outcomes =
-      collect_inputs(command.inputs, command.files, Takes::encrypted, nullptr).files;
+      collect_inputs(command.inputs, command.files, InputKind::encrypted, nullptr).files;
   Rekeyer rekeyer(command);
   for (Outcome& outcome : outcomes) {
     if (!cancel().requested()) {

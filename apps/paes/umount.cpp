@@ -178,7 +178,7 @@ std::string unmount_by_fusermount(const Descriptor& folder, const std::string& p
   return said.empty() ? "fusermount3 does not say why" : said;
 }
 
-enum class Unmounting { done, busy };
+enum class UnmountOutcome { done, busy };
 
 // One mount that is to go. Whoever owns a folder above it may exchange that folder meanwhile, and
 // then something else has the path: another file system, which root must not unmount. So the folder
@@ -192,14 +192,14 @@ class FoundMount {
   explicit FoundMount(const MountedPlace& place);
 
   // Throws Error(failure).
-  [[nodiscard]] Unmounting try_to_unmount(bool is_lazy) const;
+  [[nodiscard]] UnmountOutcome try_to_unmount(bool is_lazy) const;
   [[nodiscard]] const MountedPlace& place() const noexcept { return place_; }
 
  private:
   void check_is_at_path() const;
   [[nodiscard]] bool is_in_table() const;
-  [[nodiscard]] Unmounting unmount_as_root(bool is_lazy) const;
-  [[nodiscard]] Unmounting unmount_as_user(bool is_lazy) const;
+  [[nodiscard]] UnmountOutcome unmount_as_root(bool is_lazy) const;
+  [[nodiscard]] UnmountOutcome unmount_as_user(bool is_lazy) const;
 
   MountedPlace place_;
   Descriptor folder_;  // none for "/", whose place nobody can take
@@ -242,30 +242,31 @@ bool FoundMount::is_in_table() const {
   });
 }
 
-Unmounting FoundMount::try_to_unmount(bool is_lazy) const {
-  const Unmounting result = geteuid() == 0 ? unmount_as_root(is_lazy) : unmount_as_user(is_lazy);
-  if (result == Unmounting::done && is_in_table()) {
+UnmountOutcome FoundMount::try_to_unmount(bool is_lazy) const {
+  const UnmountOutcome result =
+      geteuid() == 0 ? unmount_as_root(is_lazy) : unmount_as_user(is_lazy);
+  if (result == UnmountOutcome::done && is_in_table()) {
     fail(place_.path, "is still mounted, although the system has unmounted something there");
   }
   return result;
 }
 
-Unmounting FoundMount::unmount_as_root(bool is_lazy) const {
+UnmountOutcome FoundMount::unmount_as_root(bool is_lazy) const {
   std::string path = place_.path;
   if (folder_.is_open()) {
     check_is_at_path();
     path = path_of_descriptor(folder_.number()) + "/" + name_;
   }
   if (umount2(path.c_str(), UMOUNT_NOFOLLOW | (is_lazy ? MNT_DETACH : 0)) == 0) {
-    return Unmounting::done;
+    return UnmountOutcome::done;
   }
   if (errno != EBUSY) {
     throw_errno(place_.path + ": cannot be unmounted");
   }
-  return Unmounting::busy;
+  return UnmountOutcome::busy;
 }
 
-Unmounting FoundMount::unmount_as_user(bool is_lazy) const {
+UnmountOutcome FoundMount::unmount_as_user(bool is_lazy) const {
   if (place_.user && *place_.user != getuid()) {
     fail(place_.path, fmt::format("user {} has mounted it", *place_.user),
          "that user and root can unmount it");
@@ -276,12 +277,12 @@ Unmounting FoundMount::unmount_as_user(bool is_lazy) const {
   const std::string why =
       unmount_by_fusermount(folder_, folder_.is_open() ? name_ : place_.path, is_lazy);
   if (why.empty()) {
-    return Unmounting::done;
+    return UnmountOutcome::done;
   }
   if (why.find(std::strerror(EBUSY)) == std::string::npos) {
     fail(place_.path, "cannot be unmounted: " + why);
   }
-  return Unmounting::busy;
+  return UnmountOutcome::busy;
 }
 
 // Who keeps it busy: processes, and mounts in it.
@@ -308,7 +309,7 @@ std::string list_of(const std::vector<std::string>& names) {
 std::string unmount_or_name_holders(const FoundMount& found) {
   const auto deadline = steady_clock::now() + patience_for_free;
   for (;;) {
-    if (found.try_to_unmount(false) == Unmounting::done) {
+    if (found.try_to_unmount(false) == UnmountOutcome::done) {
       return {};
     }
     if (const std::vector<std::string> holders = all_holders_of(found.place()); !holders.empty()) {
@@ -353,7 +354,7 @@ void unmount(const std::string& path, const UmountCommand& command) {
     if (!command.is_lazy) {
       fail(path, "is in use by " + holders, "`paes umount --lazy` lets them finish");
     }
-    if (found.try_to_unmount(true) != Unmounting::done) {
+    if (found.try_to_unmount(true) != UnmountOutcome::done) {
       fail(path, "is in use by " + holders + ", and the system does not hide it either");
     }
     print_note(fmt::format("paes: {}: is unmounted for all but {}; its program goes on for them",

@@ -77,16 +77,16 @@ bool is_same_file_name(const std::string& one, const std::string& other) {
 }
 
 // A file that goes away again unless the vault gets complete.
-class Made {
+class NewVaultFile {
  public:
-  explicit Made(std::string path) : path_(std::move(path)) {}
-  ~Made() {
+  explicit NewVaultFile(std::string path) : path_(std::move(path)) {}
+  ~NewVaultFile() {
     if (!path_.empty() && unlink(path_.c_str()) != 0 && errno != ENOENT) {
       print_warning(path_ + ": could not be removed: " + std::strerror(errno));
     }
   }
-  Made(const Made&) = delete;
-  Made& operator=(const Made&) = delete;
+  NewVaultFile(const NewVaultFile&) = delete;
+  NewVaultFile& operator=(const NewVaultFile&) = delete;
   void keep() noexcept { path_.clear(); }
 
  private:
@@ -175,20 +175,20 @@ int make_vault(const VaultInitCommand& command) {
   configuration.features = command.features();
   vault::wrap_master_key(key, passphrase, command.work_factor, configuration, until_signal());
 
-  std::unique_ptr<Made> made_iv;
-  std::unique_ptr<Made> made_key;
+  std::unique_ptr<NewVaultFile> made_iv;
+  std::unique_ptr<NewVaultFile> made_key;
   if (configuration.features.has_directory_ivs) {
     const std::string iv = std::filesystem::path(command.place.folder()) / vault::folder_iv_name;
     if (has_iv) {
       check_folder_iv(iv);
     } else {
       write_folder_iv(iv);
-      made_iv = std::make_unique<Made>(iv);
+      made_iv = std::make_unique<NewVaultFile>(iv);
     }
   }
   if (!command.master_key_out.empty()) {
     write_new_secret_file(command.master_key_out, [&] { return master_key_text(key); });
-    made_key = std::make_unique<Made>(command.master_key_out);
+    made_key = std::make_unique<NewVaultFile>(command.master_key_out);
   }
   if (command.show_master_key) {
     show_at_terminal("Master key: ", master_key_text(key), "");

@@ -17,7 +17,7 @@ struct VerifyCommand {
   TransferOptions transfer;
 };
 
-Written verify_one(const VerifyCommand& command, Unlocker& unlocker, const FileTask& task) {
+WrittenOutput verify_one(const VerifyCommand& command, Unlocker& unlocker, const FileTask& task) {
   refuse_terminal(task.input);
   const stream::EncryptedFile file(task.input);
   task.outcome.take(file.head().format());
@@ -30,10 +30,10 @@ Written verify_one(const VerifyCommand& command, Unlocker& unlocker, const FileT
 
 int verify_files(VerifyCommand& command) {
   FileList list =
-      settle(command.transfer, Takes::encrypted, nullptr, command.unlock.standard_input_uses());
+      settle(command.transfer, InputKind::encrypted, nullptr, command.unlock.standard_input_uses());
   WorkChooser chooser = command.transfer.device.choose("", command.transfer.notes());
   Unlocker unlocker(command.unlock);
-  Transfer transfer{"verify", nullptr, Takes::encrypted,
+  Transfer transfer{"verify", nullptr, InputKind::encrypted,
                     [&](const FileTask& task) { return verify_one(command, unlocker, task); }};
   transfer.layout = [](const stream::Work& work) {
     return stream::opening_layout(0, std::nullopt, work);

@@ -109,8 +109,8 @@ class FileRuns {
                        {{suite}, std::vector<std::uint8_t>(envelope_bytes), key()}, work_options());
   }
 
-  [[nodiscard]] mpi::Opened open(mpi::SharedInput& input) const {
-    mpi::Opened opened;
+  [[nodiscard]] mpi::SharedHeader open(mpi::SharedInput& input) const {
+    mpi::SharedHeader opened;
     on_first([&] { opened = {stream::read_preamble(input.here()).header, key()}; });
     return opened;
   }

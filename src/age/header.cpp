@@ -72,7 +72,7 @@ void append_wrapped(std::string& text, std::span<const SharedRecipient> recipien
                     const WaitReady& wait, std::optional<Labels> labels = std::nullopt) {
   for (const SharedRecipient& recipient : recipients) {
     check(wait);
-    Wrapped wrapped = recipient->wrap(file_key, wait);
+    WrappedKey wrapped = recipient->wrap(file_key, wait);
     if (labels && *labels != wrapped.labels) {
       throw may_not_stand_together(*labels, wrapped.labels);
     }

@@ -32,11 +32,11 @@ using PublicKey = std::array<std::uint8_t, ml_kem_768_public_key_bytes + x25519_
 using SecretKey = Secret<std::array<std::uint8_t, 32>>;
 
 // X-Wing (draft-connolly-cfrg-xwing-kem), which draft-ietf-hpke-pq calls MLKEM768-X25519.
-struct Expanded {
-  explicit Expanded(Bytes secret_key) { libcrypto::shake256(secret_key, bytes); }
-  ~Expanded() { wipe(bytes); }
-  Expanded(const Expanded&) = delete;
-  Expanded& operator=(const Expanded&) = delete;
+struct ExpandedKey {
+  explicit ExpandedKey(Bytes secret_key) { libcrypto::shake256(secret_key, bytes); }
+  ~ExpandedKey() { wipe(bytes); }
+  ExpandedKey(const ExpandedKey&) = delete;
+  ExpandedKey& operator=(const ExpandedKey&) = delete;
 
   [[nodiscard]] Bytes ml_kem_seed() const { return Bytes(bytes).first(ml_kem_768_seed_bytes); }
   [[nodiscard]] Bytes x25519_key() const { return Bytes(bytes).last(x25519_bytes); }
@@ -75,7 +75,7 @@ class HybridRecipient final : public RecipientKey {
  public:
   explicit HybridRecipient(const PublicKey& key) : key_(key) {}
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
+  [[nodiscard]] WrappedKey wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:
@@ -107,7 +107,7 @@ class HybridIdentity final : public IdentityKey {
   SharedIdentity plugin_;  // null unless it does the work
 };
 
-Wrapped HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
+WrappedKey HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
   HybridEncapsulation encapsulation;
   const Bytes their_x25519 = Bytes(key_).last(x25519_bytes);
   const MutableBytes share = MutableBytes(encapsulation).last(x25519_bytes);
@@ -145,7 +145,7 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
   if (plugin_) {
     return plugin_->unwrap(stanzas, effort);
   }
-  const Expanded expanded(*key_);
+  const ExpandedKey expanded(*key_);
   std::array<std::uint8_t, x25519_bytes> public_x25519;
   libcrypto::x25519_public_key(expanded.x25519_key(), public_x25519);
   for (const Stanza& stanza : stanzas) {
@@ -176,7 +176,7 @@ std::vector<SharedRecipient> HybridIdentity::recipients() const {
   if (plugin_) {
     return plugin_->recipients();
   }
-  const Expanded expanded(*key_);
+  const ExpandedKey expanded(*key_);
   PublicKey key;
   libcrypto::ml_kem_768_public_key(expanded.ml_kem_seed(),
                                    MutableBytes(key).first(ml_kem_768_public_key_bytes));

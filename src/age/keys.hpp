@@ -20,7 +20,7 @@
 namespace paes::age {
 
 // What one recipient adds to a header.
-struct Wrapped {
+struct WrappedKey {
   std::vector<NewStanza> stanzas;
   // Sorted. All recipients of a file must have the same labels (c2sp.org/age-plugin, "labels"). A
   // recipient that is safe against quantum computers has a label that keeps all others out.
@@ -35,7 +35,7 @@ class RecipientKey {
   RecipientKey& operator=(const RecipientKey&) = delete;
 
   // `wait`, which may be empty, is for plugins alone; throws what it throws to give up.
-  [[nodiscard]] virtual Wrapped wrap(Bytes file_key, const WaitReady& wait = {}) const = 0;
+  [[nodiscard]] virtual WrappedKey wrap(Bytes file_key, const WaitReady& wait = {}) const = 0;
   // The key as users write it. Keys with equal texts are equal. Empty if only a plugin knows it.
   [[nodiscard]] virtual std::string text() const = 0;
   // Whether both are the same key, as far as paes knows.

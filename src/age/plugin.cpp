@@ -97,7 +97,7 @@ class PluginRecipient final : public RecipientKey {
   PluginRecipient(std::string_view plugin, const SecretBytes& identity, const Prompts& prompts)
       : plugin_(plugin), identity_(Bytes(identity)), prompts_(prompts) {}
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
+  [[nodiscard]] WrappedKey wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override { return text_; }
   [[nodiscard]] bool is_same(const RecipientKey& other) const override {
     const auto* const plugins = dynamic_cast<const PluginRecipient*>(&other);
@@ -131,7 +131,7 @@ class PluginIdentity final : public IdentityKey {
   Prompts prompts_;
 };
 
-Wrapped PluginRecipient::wrap(Bytes file_key, const WaitReady& wait) const {
+WrappedKey PluginRecipient::wrap(Bytes file_key, const WaitReady& wait) const {
   PluginProcess plugin(plugin_, "recipient-v1", wait);
   if (identity_.empty()) {
     plugin.send("add-recipient " + text_);
@@ -141,7 +141,7 @@ Wrapped PluginRecipient::wrap(Bytes file_key, const WaitReady& wait) const {
   plugin.send("wrap-file-key", file_key);
   plugin.send("extension-labels");
   plugin.send("done");
-  Wrapped wrapped;
+  WrappedKey wrapped;
   std::size_t stanza_bytes = 0;
   for (;;) {
     const Message message = plugin.receive();

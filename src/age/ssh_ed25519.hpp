@@ -24,7 +24,7 @@ class SshEd25519Recipient final : public RecipientKey {
   // Throws Error(usage) if the bytes are not a point of the curve, or one of small order.
   explicit SshEd25519Recipient(const Ed25519PublicKey& key, const std::string& name = "recipient");
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
+  [[nodiscard]] WrappedKey wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:

@@ -71,7 +71,7 @@ SshRsaRecipient::SshRsaRecipient(Bytes wire, const std::string& name)
   check_size(read_wire(wire_, name), name);
 }
 
-Wrapped SshRsaRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
+WrappedKey SshRsaRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
   return {{{std::string(ssh_rsa_type) + " " + ssh_tag(wire_),
             rsa::encrypt(read_wire(wire_, "recipient"), label, file_key)}}};
 }

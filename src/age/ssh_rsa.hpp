@@ -19,7 +19,7 @@ class SshRsaRecipient final : public RecipientKey {
   // Throws Error(usage) for a malformed wire encoding, UnsupportedKey for a key of a wrong size.
   explicit SshRsaRecipient(Bytes wire, const std::string& name = "recipient");
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
+  [[nodiscard]] WrappedKey wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:

@@ -19,7 +19,7 @@ class X25519Recipient final : public RecipientKey {
   // Throws Error(usage) for a key of small order: anybody could open what is sealed to it.
   explicit X25519Recipient(const X25519PublicKey& key, const std::string& name = "recipient");
 
-  [[nodiscard]] Wrapped wrap(Bytes file_key, const WaitReady& wait) const override;
+  [[nodiscard]] WrappedKey wrap(Bytes file_key, const WaitReady& wait) const override;
   [[nodiscard]] std::string text() const override;
 
  private:

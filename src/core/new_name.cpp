@@ -16,7 +16,7 @@ namespace {
 // the errors of a file system without these calls. So try a rename to one of our own names first,
 // before a file that may have to stay gets the user's name. Do not try it with an empty file,
 // because that would stay in an append-only folder.
-Renamed try_rename(int folder, const std::string& from) noexcept {
+RenameOutcome try_rename(int folder, const std::string& from) noexcept {
   std::string trial = from.substr(0, from.rfind('/') + 1) + new_temporary_name();
   if (renameat(folder, from.c_str(), folder, trial.c_str()) != 0) {
     return {errno};
@@ -77,8 +77,8 @@ bool is_refusal(int error) noexcept {
   }
 }
 
-Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                           const NewFileCalls& calls) noexcept {
+RenameOutcome rename_to_new_name(int folder, const std::string& from, const std::string& to,
+                                 const NewFileCalls& calls) noexcept {
   if (calls.rename(folder, from.c_str(), folder, to.c_str(), RENAME_NOREPLACE) == 0) {
     return {};
   }
@@ -91,7 +91,7 @@ Renamed rename_to_new_name(int folder, const std::string& from, const std::strin
   if (!is_refusal(errno)) {
     return {errno};
   }
-  Renamed tried = try_rename(folder, from);
+  RenameOutcome tried = try_rename(folder, from);
   if (tried.error == 0) {
     tried.error = rename_over_holder(folder, from, to);
   }

@@ -25,7 +25,7 @@ inline constexpr NewFileCalls system_calls{};
 // system, has no such call for these files. Another call may then do the same.
 [[nodiscard]] bool is_refusal(int error) noexcept;
 
-struct Renamed {
+struct RenameOutcome {
   int error = 0;     // an errno, EEXIST among them; 0: the file has its new name
   int kept_old = 0;  // an errno: the old name could not be removed, so the file has both
   // After an error, the file's present name, relative to the same folder as `from`, if a trial gave
@@ -35,7 +35,8 @@ struct Renamed {
 
 // Renames `from` to `to`, both relative to `folder`, unless something has the name `to`. A crash
 // may leave the file with both names.
-[[nodiscard]] Renamed rename_to_new_name(int folder, const std::string& from, const std::string& to,
-                                         const NewFileCalls& calls = system_calls) noexcept;
+[[nodiscard]] RenameOutcome rename_to_new_name(int folder, const std::string& from,
+                                               const std::string& to,
+                                               const NewFileCalls& calls = system_calls) noexcept;
 
 }  // namespace paes

@@ -18,14 +18,14 @@ constexpr std::uint16_t chacha20_poly1305 = 3;
 constexpr std::uint8_t mode_base = 0;
 
 // Joins bytes, and wipes them at the end.
-class Joined {
+class JoinedBytes {
  public:
-  Joined() = default;
-  ~Joined() { wipe(bytes_); }
-  Joined(const Joined&) = delete;
-  Joined& operator=(const Joined&) = delete;
+  JoinedBytes() = default;
+  ~JoinedBytes() { wipe(bytes_); }
+  JoinedBytes(const JoinedBytes&) = delete;
+  JoinedBytes& operator=(const JoinedBytes&) = delete;
 
-  Joined& add(Bytes more) {
+  JoinedBytes& add(Bytes more) {
     // A vector that grows would leave its old memory unwiped.
     std::vector<std::uint8_t> longer(bytes_.size() + more.size());
     std::copy(bytes_.begin(), bytes_.end(), longer.begin());
@@ -35,8 +35,8 @@ class Joined {
     bytes_ = std::move(longer);
     return *this;
   }
-  Joined& add(std::string_view text) { return add(bytes_of(text)); }
-  Joined& add(std::uint16_t number) {
+  JoinedBytes& add(std::string_view text) { return add(bytes_of(text)); }
+  JoinedBytes& add(std::uint16_t number) {
     const std::array<std::uint8_t, 2> bytes = {static_cast<std::uint8_t>(number >> 8),
                                                static_cast<std::uint8_t>(number)};
     return add(Bytes(bytes));
@@ -55,12 +55,12 @@ class Suite {
   }
 
   void extract(Bytes salt, std::string_view label, Bytes key_material, Hash& out) const {
-    Joined labeled;
+    JoinedBytes labeled;
     labeled.add("HPKE-v1").add(id_).add(label).add(key_material);
     libcrypto::hkdf_extract_sha256(labeled, salt, out);
   }
   void expand(Bytes key, std::string_view label, Bytes info, MutableBytes out) const {
-    Joined labeled;
+    JoinedBytes labeled;
     labeled.add(static_cast<std::uint16_t>(out.size()))
         .add("HPKE-v1")
         .add(id_)
@@ -70,7 +70,7 @@ class Suite {
   }
 
  private:
-  Joined id_;
+  JoinedBytes id_;
 };
 
 struct KeyAndNonce {
@@ -85,7 +85,7 @@ void schedule(std::uint16_t kem, Bytes shared_secret, Bytes info, KeyAndNonce& d
   Hash info_hash;
   suite.extract({}, "psk_id_hash", {}, psk_id_hash);
   suite.extract({}, "info_hash", info, info_hash);
-  Joined context;
+  JoinedBytes context;
   context.add(Bytes(&mode_base, 1)).add(Bytes(psk_id_hash)).add(Bytes(info_hash));
   Hash secret;
   const WipeOnExit wiped(secret);

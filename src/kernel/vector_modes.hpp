@@ -146,7 +146,7 @@ struct VectorModes {
   }
 
   // What one flight passes to the next.
-  struct Carried {
+  struct FlightState {
     Register before;  // its last block is the one before the flight
     Counters counters;
   };
@@ -162,7 +162,7 @@ struct VectorModes {
   template <Operation Which, unsigned Rounds>
   PAES_NOINLINE static void run_flights(const Keys& keys, const Piece& piece,
                                         WholeRegisters memory) noexcept {
-    Carried carried = {Vector::zero(), {Vector::zero(), 0}};
+    FlightState carried = {Vector::zero(), {Vector::zero(), 0}};
     std::conditional_t<formula_of(Which).has_tweak(), Tweaks, NoTweaks> tweaks;
     if constexpr (formula_of(Which).has_tweak()) {
       first_tweaks(*piece.tweak, tweaks.of(0));
@@ -205,7 +205,7 @@ struct VectorModes {
                                      std::uint32_t next, const Register* tweak,
                                      const std::uint8_t* in, std::uint8_t* out,
                                      std::size_t left) noexcept {
-    Carried carried = {before, {reversed, next}};
+    FlightState carried = {before, {reversed, next}};
     const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
       if (left >= Count * vector_bytes) {
         one_flight<Which, 0, Count>(keys, carried, tweak, in, out, through_caches, nothing_between);
@@ -229,7 +229,7 @@ struct VectorModes {
   }
 
   template <Operation Which, unsigned Rounds, unsigned Count, class Memory, typename Between>
-  PAES_INLINE static void one_flight(const Keys& keys, Carried& carried, const Register* tweaks,
+  PAES_INLINE static void one_flight(const Keys& keys, FlightState& carried, const Register* tweaks,
                                      const std::uint8_t* in, std::uint8_t* out, Memory memory,
                                      Between between) noexcept {
     constexpr Formula formula = formula_of(Which);

@@ -28,7 +28,7 @@ Context::Context(Precomputer& precomputer, Reservation memory, std::shared_ptr<B
 
 void Context::begin() {
   const Lock lock(mutex_);
-  request_fill(Wake::a_worker);
+  request_fill(WakeTarget::a_worker);
 }
 
 void Context::refuse_in_child() const {
@@ -74,7 +74,7 @@ Context::Part Context::take(std::uint64_t chunk, std::uint32_t within, std::size
     count(counts_.direct);
     return {};
   }
-  const Window::Taken taken = window().take(chunk);
+  const Window::TakenEntry taken = window().take(chunk);
   Part part;
   part.entry = taken.entry;
   bool is_late = taken.was_computed;
@@ -117,7 +117,7 @@ void Context::end_use() noexcept {
     if (is_open) {
       note_use(shared_.age.load(std::memory_order_relaxed));
       uses_since_request_ = 0;
-      request_fill(Wake::a_worker);  // or the try would end before a sleeping worker looks
+      request_fill(WakeTarget::a_worker);  // or the try would end before a sleeping worker looks
     }
   }
   if (depth == 0 || !is_open) {
@@ -126,7 +126,7 @@ void Context::end_use() noexcept {
   note_use(shared_.age.load(std::memory_order_relaxed));
   if (++uses_since_request_ >= depth / 4 || !shared_.has_workers) {
     uses_since_request_ = 0;
-    request_fill(Wake::nobody);
+    request_fill(WakeTarget::nobody);
   }
 }
 
@@ -136,8 +136,8 @@ void Context::discard(const Part& part, std::uint64_t chunk) const noexcept {
   }
 }
 
-void Context::request_fill(Wake wake) noexcept {
-  if ((wake == Wake::a_worker || !is_requested()) && !window().is_filled()) {
+void Context::request_fill(WakeTarget wake) noexcept {
+  if ((wake == WakeTarget::a_worker || !is_requested()) && !window().is_filled()) {
     precomputer_.request(*this, wake);
   }
 }
@@ -151,7 +151,7 @@ void Context::move_window(std::uint64_t chunk) {
   note_use(shared_.age.load(std::memory_order_relaxed));
   uses_since_request_ = 0;
   if (window().depth() != 0) {
-    request_fill(Wake::a_worker);
+    request_fill(WakeTarget::a_worker);
   }
 }
 

@@ -36,7 +36,7 @@ class Context : public Candidate {
   Context(Precomputer& precomputer, Reservation memory, std::shared_ptr<BoundKey> key,
           const WindowShape& shape, int priority);
 
-  [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
+  [[nodiscard]] const EngineState& shared() const noexcept { return shared_; }
   // Throws Error(failure) in a forked child.
   void refuse_in_child() const;
   [[nodiscard]] Lock enter() { return Lock(mutex_); }
@@ -88,10 +88,10 @@ class Context : public Candidate {
   [[nodiscard]] UsedIntervals::Claim record(Lock& lock, const Record& record);
   void end_use() noexcept;
   // Asks for keystream, unless that has been asked for already or the window is full enough.
-  void request_fill(Wake wake) noexcept;
+  void request_fill(WakeTarget wake) noexcept;
 
   Precomputer& precomputer_;
-  const Shared& shared_;
+  const EngineState& shared_;
   const Reservation memory_;
 
   std::mutex mutex_;

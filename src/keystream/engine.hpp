@@ -38,7 +38,7 @@ class KeystreamService {
   KeystreamService(const KeystreamService&) = delete;
   KeystreamService& operator=(const KeystreamService&) = delete;
 
-  [[nodiscard]] const Shared& shared() const noexcept { return shared_; }
+  [[nodiscard]] const EngineState& shared() const noexcept { return shared_; }
   [[nodiscard]] Precomputer& precomputer() noexcept { return precomputer_; }
   // Returns a CtrKey or a SealKey, by the cipher's mode. The first key of each kind is measured.
   [[nodiscard]] std::shared_ptr<BoundKey> bind(std::string_view cipher, Bytes key,
@@ -64,7 +64,7 @@ class KeystreamService {
   template <typename OneContext, typename... Arguments>
   [[nodiscard]] std::shared_ptr<OneContext> admit(Arguments&&... arguments);
 
-  Shared shared_;
+  EngineState shared_;
   Workers workers_;
   Precomputer precomputer_;
 

@@ -12,7 +12,7 @@ constexpr int most_looked_at = 64;
 
 }  // namespace
 
-Precomputer::Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Device> device)
+Precomputer::Precomputer(EngineState& shared, Workers& workers, std::shared_ptr<Device> device)
     : shared_(shared),
       workers_(workers),
       device_(device == nullptr ? nullptr
@@ -20,7 +20,7 @@ Precomputer::Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Devic
                                       std::move(device), shared.chunk_bytes, shared.budget)),
       slots_(shared.chunk_bytes, shared.budget) {}
 
-void Precomputer::request(Candidate& candidate, Wake wake) noexcept {
+void Precomputer::request(Candidate& candidate, WakeTarget wake) noexcept {
   Candidate::Scheduling& scheduling = candidate.scheduling();
   if (!scheduling.is_requested.exchange(true, std::memory_order_acq_rel)) {
     Candidate* first = requests_.load(std::memory_order_relaxed);
@@ -30,7 +30,7 @@ void Precomputer::request(Candidate& candidate, Wake wake) noexcept {
                                               std::memory_order_relaxed));
   }
   // A request that nobody has seen yet may have woken nobody.
-  if (shared_.has_workers && wake == Wake::a_worker) {
+  if (shared_.has_workers && wake == WakeTarget::a_worker) {
     workers_.wake();
   }
 }
@@ -221,7 +221,7 @@ void Precomputer::rank(Candidate& candidate) noexcept {
 }
 
 std::size_t Precomputer::evict(Candidate& candidate) noexcept {
-  const Window::Evicted evicted = candidate.window().evict(slots_);
+  const Window::EvictionCounts evicted = candidate.window().evict(slots_);
   evicted_chunks_ += evicted.ready_chunks;
   candidate.scheduling().ranked.leave(ranked_);
   return evicted.slots;

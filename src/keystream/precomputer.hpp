@@ -39,7 +39,7 @@ namespace paes::keystream {
 
 // What all parts of one keystream engine share, and what clients read for each chunk. Only `age`
 // changes often, so it has a cache line of its own.
-struct Shared {  // NOLINT(clang-analyzer-optin.performance.Padding)
+struct EngineState {  // NOLINT(clang-analyzer-optin.performance.Padding)
   const std::size_t chunk_bytes;
   const bool has_workers;
   const std::shared_ptr<Budget> budget;  // keys may outlive the engine
@@ -50,16 +50,16 @@ struct Shared {  // NOLINT(clang-analyzer-optin.performance.Padding)
 
 // Who is woken by a request for keystream. Waking a thread takes some ten microseconds: too long
 // for a client whose data waits, unless it happens once in some thousand requests.
-enum class Wake : unsigned { nobody, a_worker };
+enum class WakeTarget : unsigned { nobody, a_worker };
 
 class Precomputer final : public WorkSource {
  public:
   // `device` may be null. Throws Error(failure) if there is no memory for its work.
-  Precomputer(Shared& shared, Workers& workers, std::shared_ptr<Device> device);
+  Precomputer(EngineState& shared, Workers& workers, std::shared_ptr<Device> device);
   Precomputer(const Precomputer&) = delete;
   Precomputer& operator=(const Precomputer&) = delete;
 
-  [[nodiscard]] Shared& shared() noexcept { return shared_; }
+  [[nodiscard]] EngineState& shared() noexcept { return shared_; }
   [[nodiscard]] std::shared_ptr<Device> device() const noexcept {
     return device_ == nullptr ? nullptr : device_->device();
   }
@@ -67,7 +67,7 @@ class Precomputer final : public WorkSource {
   // --- Clients.
 
   // Asks for keystream, unless that has been asked for already. Under the context's mutex.
-  void request(Candidate& candidate, Wake wake) noexcept;
+  void request(Candidate& candidate, WakeTarget wake) noexcept;
   // Gives memory of keystream back to the budget. False if there is none left to give.
   [[nodiscard]] bool make_room() noexcept;
   // Implements KeystreamEngine::idle.
@@ -106,7 +106,7 @@ class Precomputer final : public WorkSource {
   std::size_t evict(Candidate& candidate) noexcept;
   [[nodiscard]] bool evict_for(const Candidate& asker) noexcept;
 
-  Shared& shared_;
+  EngineState& shared_;
   Workers& workers_;
   const std::unique_ptr<DeviceSource> device_;  // null: no device
   std::atomic<Candidate*> requests_{nullptr};   // since the last collection

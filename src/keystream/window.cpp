@@ -36,7 +36,7 @@ Window::Window(const WindowShape& shape, std::size_t chunk_bytes, std::shared_pt
       depth_(full_depth_),
       search_from_(shape.first_chunk) {}
 
-Window::Taken Window::take(std::uint64_t chunk) noexcept {
+Window::TakenEntry Window::take(std::uint64_t chunk) noexcept {
   Entry* const ring = ring_.load(std::memory_order_acquire);
   if (ring == nullptr) {
     return {};
@@ -275,8 +275,8 @@ bool Window::allocate_ring() noexcept {
   return true;
 }
 
-Window::Evicted Window::evict(Slots& slots) noexcept {
-  Evicted evicted;
+Window::EvictionCounts Window::evict(Slots& slots) noexcept {
+  EvictionCounts evicted;
   for (std::uint32_t i = 0; entries_ != nullptr && i < ring_entries_; ++i) {
     Entry& entry = entries_[i];
     std::uint64_t word = entry.word.load(std::memory_order_acquire);

@@ -67,12 +67,12 @@ class Window {
   void open(bool is_open) noexcept {
     depth_.store(is_open ? full_depth_ : 0, std::memory_order_relaxed);
   }
-  struct Taken {
+  struct TakenEntry {
     Entry* entry = nullptr;     // held as `taken`; null: no keystream
     bool was_computed = false;  // somebody was computing it, and wipes it now
   };
   // After this call nobody computes the chunk ahead, unless a part of it is given back.
-  [[nodiscard]] Taken take(std::uint64_t chunk) noexcept;
+  [[nodiscard]] TakenEntry take(std::uint64_t chunk) noexcept;
   // Gives the entry back with what is left of its chunk.
   void give_back(Entry& entry, std::uint64_t chunk) const noexcept;
   // Wipes the chunk's keystream in the entry.
@@ -107,12 +107,12 @@ class Window {
 
   // Allocates the ring if there is none. False if there is no memory for it.
   [[nodiscard]] bool allocate_ring() noexcept;
-  struct Evicted {
+  struct EvictionCounts {
     std::size_t slots = 0;
     std::size_t ready_chunks = 0;  // the ones lost
   };
   // Wipes all slots that nobody holds, and gives them back.
-  Evicted evict(Slots& slots) noexcept;
+  EvictionCounts evict(Slots& slots) noexcept;
 
  private:
   [[nodiscard]] std::uint64_t chunk_at(std::uint64_t next, std::int64_t step) const noexcept {

@@ -10,20 +10,20 @@ namespace paes {
 
 namespace {
 
-struct Sized {
+struct KeySizeRow {
   const char* name;
   std::size_t key_bytes;
   Cipher cipher;
   bool has_xts;  // SP 800-38E takes XTS from IEEE 1619, which does not have AES-192
 };
-constexpr Sized sized[] = {{"aes-128", 16, Cipher::aes, true},
-                           {"aes-192", 24, Cipher::aes, false},
-                           {"aes-256", 32, Cipher::aes, true},
-                           {"des-ede3", 24, Cipher::des_ede3, false}};
+constexpr KeySizeRow sized[] = {{"aes-128", 16, Cipher::aes, true},
+                                {"aes-192", 24, Cipher::aes, false},
+                                {"aes-256", 32, Cipher::aes, true},
+                                {"des-ede3", 24, Cipher::des_ede3, false}};
 
 std::vector<CipherName> combine() {
   std::vector<CipherName> names;
-  for (const Sized& cipher : sized) {
+  for (const KeySizeRow& cipher : sized) {
     const std::string prefix = std::string(cipher.name) + "-";
     for (std::size_t i = 0; i < std::size(modes); ++i) {
       const Mode mode = static_cast<Mode>(i);

@@ -42,12 +42,12 @@ void forbid_fetching() {
   (void)setenv("OMPI_MCA_smsc", "^cma", 0);
 }
 
-enum class Waits { for_ranks, for_data };
+enum class WaitKind { for_ranks, for_data };
 
 // Starts an operation and waits for its end. MPI moves data only while it is polled, so a wait for
 // much data never sleeps.
 void run(MpiHandles& handles, Communicator& communicator,
-         const std::function<int(MPI_Request*)>& operation, Waits waits = Waits::for_ranks) {
+         const std::function<int(MPI_Request*)>& operation, WaitKind waits = WaitKind::for_ranks) {
   MPI_Request request = MPI_REQUEST_NULL;
   {
     const std::lock_guard lock(handles.calls);
@@ -70,13 +70,13 @@ void run(MpiHandles& handles, Communicator& communicator,
       signalled = std::min(signalled, now);
       if (now - signalled > grace) {
         handles.lost = true;
-        throw Lost("do not answer, and this one was told to end");
+        throw LostRanksError("do not answer, and this one was told to end");
       }
     }
     // The longer the wait, the longer the naps: a step among ranks that are all here takes
     // microseconds, one that waits for work on a file much more.
     const auto waited = std::chrono::duration_cast<microseconds>(now - start);
-    if (waits == Waits::for_data || waited < microseconds(50)) {
+    if (waits == WaitKind::for_data || waited < microseconds(50)) {
       (void)sched_yield();
     } else {
       std::this_thread::sleep_for(std::min(waited / 8, longest_sleep));
@@ -98,7 +98,7 @@ std::string text_of(int code) {
 void MpiHandles::check(int code) {
   if (code != MPI_SUCCESS) {
     lost = true;
-    throw Lost(text_of(code));
+    throw LostRanksError(text_of(code));
   }
 }
 
@@ -225,7 +225,7 @@ void Communicator::scatter(const std::uint8_t* all, std::span<const Range> range
         return MPI_Iscatterv(all, lists.counts.data(), lists.starts.data(), lists.type, mine.data(),
                              lists.counts[rank_], lists.type, 0, handles_->world, request);
       },
-      Waits::for_data);
+      WaitKind::for_data);
 }
 
 void Communicator::gather(Bytes mine, std::span<const Range> ranges, std::uint8_t* all) {
@@ -237,7 +237,7 @@ void Communicator::gather(Bytes mine, std::span<const Range> ranges, std::uint8_
         return MPI_Igatherv(mine.data(), lists.counts[rank_], lists.type, all, lists.counts.data(),
                             lists.starts.data(), lists.type, 0, handles_->world, request);
       },
-      Waits::for_data);
+      WaitKind::for_data);
 }
 
 }  // namespace paes::mpi

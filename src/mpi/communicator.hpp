@@ -25,9 +25,10 @@ namespace paes::mpi {
 
 // The other ranks cannot be reached any more, so nothing can be agreed upon. The process must undo
 // what it can undo alone, and die.
-class Lost : public Error {
+class LostRanksError : public Error {
  public:
-  explicit Lost(const std::string& why) : Error(ErrorCode::failure, "other ranks: " + why) {}
+  explicit LostRanksError(const std::string& why)
+      : Error(ErrorCode::failure, "other ranks: " + why) {}
 };
 
 struct MpiHandles;  // MPI's own

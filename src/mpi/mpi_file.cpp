@@ -22,9 +22,9 @@ void check(int code, const std::string& name) {
 }
 
 // Buffers at absolute addresses, as one element of a datatype.
-class Scattered {
+class ScatteredBuffers {
  public:
-  explicit Scattered(std::span<const iovec> parts) {
+  explicit ScatteredBuffers(std::span<const iovec> parts) {
     std::vector<int> lengths;
     std::vector<MPI_Aint> addresses;
     lengths.reserve(parts.size());
@@ -41,9 +41,9 @@ class Scattered {
           "memory");
     check(MPI_Type_commit(&type_), "memory");
   }
-  ~Scattered() { (void)MPI_Type_free(&type_); }
-  Scattered(const Scattered&) = delete;
-  Scattered& operator=(const Scattered&) = delete;
+  ~ScatteredBuffers() { (void)MPI_Type_free(&type_); }
+  ScatteredBuffers(const ScatteredBuffers&) = delete;
+  ScatteredBuffers& operator=(const ScatteredBuffers&) = delete;
 
   [[nodiscard]] MPI_Datatype type() const noexcept { return type_; }
   [[nodiscard]] int bytes() const noexcept { return bytes_; }
@@ -56,7 +56,7 @@ class Scattered {
 // Whether `call`, which reads or writes one element of the type, moved all buffers completely.
 template <class Call>
 bool moves_all(std::span<const iovec> buffers, const std::string& name, const Call& call) {
-  const Scattered parts(buffers);
+  const ScatteredBuffers parts(buffers);
   MPI_Status status;
   check(call(parts.type(), &status), name);
   int moved = 0;

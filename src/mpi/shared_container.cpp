@@ -24,7 +24,7 @@ Range own_chunks(const Communicator& communicator, const Extent& extent) {
 }
 
 stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                              Sealed sealed, Salt salt, const stream::Work& work) {
+                              SharedPayload sealed, Salt salt, const stream::Work& work) {
   container::Header header = {};
   together(communicator, [&] {
     stream::check_chunk_limit(input.name(), cobblestone::chunking.chunks_of(input.bytes()));
@@ -37,7 +37,7 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
   broadcast(communicator, salt);
   const Extent extent{header.payload_offset(), input.bytes()};
   output.expect({extent.file_bytes(), stream::Filling::whole});
-  together(communicator, work.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const RankProgress& touch) {
     const ChunkCipher cipher(header.suite, sealed.input_key, container::context(header.suite), salt,
                              work.kernel, work.device_use);
     if (communicator.is_first()) {
@@ -56,15 +56,15 @@ stream::Totals encrypt_salted(Communicator& communicator, SharedInput& input, Sh
 // that could not list all of its ranges has filled the list, so the ranges of later ranks are only
 // counted.
 stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
-  struct Found {
+  struct DamageList {
     std::array<Range, stream::Damage::max_ranges> ranges;
     std::uint64_t count;
     std::uint64_t more_chunks;
   };
-  Found mine = {{}, own.ranges.size(), own.more_chunks};
+  DamageList mine = {{}, own.ranges.size(), own.more_chunks};
   std::copy(own.ranges.begin(), own.ranges.end(), mine.ranges.begin());
   stream::DamageLog log;
-  for (const Found& found : gathered(communicator, mine)) {
+  for (const DamageList& found : gathered(communicator, mine)) {
     log.add(
         {{found.ranges.begin(), found.ranges.begin() + static_cast<std::ptrdiff_t>(found.count)},
          found.more_chunks});
@@ -73,8 +73,8 @@ stream::Damage of_all(Communicator& communicator, const stream::Damage& own) {
 }
 
 // Collective. Returns the payload on every rank once its commitment has been checked.
-stream::OpenedPayload opened_on_all(Communicator& communicator, SharedInput& input, Opened& opened,
-                                    const stream::Work& work) {
+stream::OpenedPayload opened_on_all(Communicator& communicator, SharedInput& input,
+                                    SharedHeader& opened, const stream::Work& work) {
   broadcast(communicator, opened.header);
   broadcast(communicator, opened.input_key);
   std::optional<stream::OpenedPayload> payload;
@@ -87,14 +87,14 @@ stream::OpenedPayload opened_on_all(Communicator& communicator, SharedInput& inp
 }  // namespace
 
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Sealed sealed, const stream::Work& work) {
+                       SharedPayload sealed, const stream::Work& work) {
   Salt salt = {};
   on_first(communicator, [&] { random_bytes(salt); });
   return encrypt_salted(communicator, input, output, std::move(sealed), salt, work);
 }
 
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
-                                 SharedOutput& output, Sealed sealed, Bytes salt,
+                                 SharedOutput& output, SharedPayload sealed, Bytes salt,
                                  const stream::Work& work) {
   Salt chosen = {};
   std::copy_n(salt.begin(), chosen.size(), chosen.begin());
@@ -102,12 +102,12 @@ stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
 }
 
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Opened opened, const stream::Work& work) {
+                       SharedHeader opened, const stream::Work& work) {
   const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, work);
   const Extent& extent = payload.extent;
   output.expect({extent.text_bytes, stream::Filling::sparse});
   on_first(communicator, [&] { stream::check_last_chunk(input, *payload.cipher, extent); });
-  together(communicator, work.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const RankProgress& touch) {
     stream::SparseSink sink(output);
     (void)stream::transfer(input, &sink,
                            stream::opening_layout(extent.payload_offset, extent.text_bytes, work),
@@ -119,12 +119,12 @@ stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOut
   return {extent.text_bytes};
 }
 
-stream::Verification verify(Communicator& communicator, SharedInput& input, Opened opened,
+stream::Verification verify(Communicator& communicator, SharedInput& input, SharedHeader opened,
                             const stream::Work& work) {
   const stream::OpenedPayload payload = opened_on_all(communicator, input, opened, work);
   const Extent& extent = payload.extent;
   stream::DamageLog own;
-  together(communicator, work.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const RankProgress& touch) {
     (void)stream::transfer(input, nullptr,
                            stream::opening_layout(extent.payload_offset, extent.text_bytes, work),
                            stream::verifying(*payload.cipher, own),

@@ -15,7 +15,7 @@
 namespace paes::mpi {
 
 // What rank 0 knows about a file to encrypt. The other ranks' is ignored.
-struct Sealed {
+struct SharedPayload {
   container::Shape shape;
   std::vector<std::uint8_t> envelope;
   SecretBytes input_key;  // the envelope's content
@@ -26,26 +26,26 @@ struct Sealed {
 
 // Writes the container, and commits it.
 stream::Totals encrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Sealed sealed, const stream::Work& work);
+                       SharedPayload sealed, const stream::Work& work);
 
 // Encrypts with a chosen salt, for tests that compare bytes (see
 // stream/container/container_file.hpp).
 stream::Totals encrypt_with_salt(Communicator& communicator, SharedInput& input,
-                                 SharedOutput& output, Sealed sealed, Bytes salt,
+                                 SharedOutput& output, SharedPayload sealed, Bytes salt,
                                  const stream::Work& work);
 
 // What rank 0 has found in a container and tells the others: header, and key in the envelope.
-struct Opened {
+struct SharedHeader {
   container::Header header = {};
   SecretBytes input_key;
 };
 
 // Decrypts the payload and commits the text. Only authenticated bytes are written.
 stream::Totals decrypt(Communicator& communicator, SharedInput& input, SharedOutput& output,
-                       Opened opened, const stream::Work& work);
+                       SharedHeader opened, const stream::Work& work);
 
 // Authenticates everything, and writes nothing. Returns the same damage on all ranks.
 [[nodiscard]] stream::Verification verify(Communicator& communicator, SharedInput& input,
-                                          Opened opened, const stream::Work& work);
+                                          SharedHeader opened, const stream::Work& work);
 
 }  // namespace paes::mpi

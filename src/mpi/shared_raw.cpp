@@ -74,8 +74,8 @@ stream::Totals crypt_raw(Communicator& communicator, SharedInput& input, SharedO
   item_bytes = agreed(communicator, item_bytes);
   const stream::Need need = stream::raw_need(task, input.bytes());
   output.expect(need);
-  stream::Moved own;
-  together(communicator, work.progress, [&](const Touch& touch) {
+  stream::MovedBytes own;
+  together(communicator, work.progress, [&](const RankProgress& touch) {
     stream::RawTransfer message(input.name(), task, work, input.bytes(), item_bytes);
     own = message.run(input, output, own_items(communicator, message.layout()),
                       touch.in_place_of(work));
@@ -105,7 +105,7 @@ stream::Totals seal_gcm(Communicator& communicator, SharedInput& input, SharedOu
   piece_bytes = agreed(communicator, piece_bytes);
   output.expect({text_bytes + raw_tag_bytes, stream::Filling::whole});
   stream::GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
-  together(communicator, work.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const RankProgress& touch) {
     (void)message.seal(input, output, own_items(communicator, message.layout()),
                        touch.in_place_of(work));
     input.check_unchanged();
@@ -134,11 +134,11 @@ stream::Totals open_gcm(Communicator& communicator, SharedInput& input, SharedOu
   stream::GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   const Range own = own_items(communicator, message.layout());
   together(communicator, work.progress,
-           [&](const Touch& touch) { message.hash(input, own, touch.in_place_of(work)); });
+           [&](const RankProgress& touch) { message.hash(input, own, touch.in_place_of(work)); });
   GhashPart all = join_in_order(communicator, message.message(), message.joined());
   const WipeOnExit wiped_all(all.value.bytes);
   on_first(communicator, [&] { message.check_tag(input, all); });
-  together(communicator, work.progress, [&](const Touch& touch) {
+  together(communicator, work.progress, [&](const RankProgress& touch) {
     touch.done_bytes.store(message.layout().text_bytes_of(own) / 2);
     message.open(input, output, touch.in_place_of(work));
     input.check_unchanged();

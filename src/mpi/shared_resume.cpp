@@ -59,7 +59,7 @@ class Attempt {
 
   // `output` is rank 0's, and null on the others.
   Attempt(Communicator& communicator, SharedInput& input, stream::Output* output,
-          const stream::Started& started, const stream::Work& how)
+          const stream::StripePlan& started, const stream::Work& how)
       : communicator_(communicator), input_(input), output_(output), started_(started), how_(how) {}
   ~Attempt() { communicator_.at_signal(nullptr); }
   Attempt(const Attempt&) = delete;
@@ -73,14 +73,15 @@ class Attempt {
       has_begun_ = true;
       communicator_.at_signal([this] { work_->journal.keep(); });
       on_first(communicator_, [&] { output_->expect(need); });
-      together(communicator_, how_.progress, [&](const Touch& touch) { run_own(touch, work_on); });
+      together(communicator_, how_.progress,
+               [&](const RankProgress& touch) { run_own(touch, work_on); });
       together(communicator_, [&] {
         if (fdatasync(data_.number()) != 0) {
           throw_errno(name_);
         }
       });
       on_first(communicator_, [&] { output_->commit(need.bytes); });
-    } catch (const Agreed& error) {
+    } catch (const AgreedError& error) {
       std::array<std::int64_t, 2> sums = {is_other_text_.load() ? 1 : 0, 0};
       if (work_) {
         work_->journal.keep();
@@ -134,7 +135,7 @@ class Attempt {
     }
   }
 
-  void run_own(const Touch& touch, const WorkOn& work_on) {
+  void run_own(const RankProgress& touch, const WorkOn& work_on) {
     const Range stripes =
         share_of(started_.extent.stripes(), communicator_.ranks(), communicator_.rank());
     try {
@@ -157,13 +158,13 @@ class Attempt {
     }
     broadcast(communicator_, is_left);
     const Error told = is_left ? stream::with_resume_hint(error, name_) : error;
-    throw Agreed(told.code, told.what(), told.hint);
+    throw AgreedError(told.code, told.what(), told.hint);
   }
 
   Communicator& communicator_;
   SharedInput& input_;
   stream::Output* output_;
-  const stream::Started& started_;
+  const stream::StripePlan& started_;
   const stream::Work& how_;
   std::string name_;  // of the unfinished output
   Descriptor data_;
@@ -222,7 +223,7 @@ stream::Totals encrypt_resumably(Communicator& communicator, SharedInput& input,
                           {started.work.extent.file_bytes(), stream::Filling::whole}, seal)) {
         return *totals;
       }
-    } catch (const Agreed& error) {
+    } catch (const AgreedError& error) {
       // If the source has changed, nothing can be continued, so nothing is kept.
       bool has_changed = false;
       on_first(communicator, [&] {
@@ -233,7 +234,7 @@ stream::Totals encrypt_resumably(Communicator& communicator, SharedInput& input,
       });
       broadcast(communicator, has_changed);
       if (has_changed) {
-        throw Agreed(error.code, error.what());
+        throw AgreedError(error.code, error.what());
       }
       throw;
     }
@@ -244,7 +245,7 @@ stream::Totals decrypt_resumably(Communicator& communicator, SharedInput& input,
                                  stream::Output* output, const stream::Preamble& preamble,
                                  SecretBytes input_key, const stream::Note& note,
                                  const stream::Work& how) {
-  stream::Started started = {};
+  stream::StripePlan started = {};
   on_first(communicator, [&] {
     started = stream::start_decryption(input.here(), *output, preamble, input_key, note, how);
   });

@@ -53,13 +53,13 @@ std::optional<Error> failure_of(const std::function<void()>& step) {
   broadcast(communicator, code, first);
   broadcast(communicator, what, first);
   broadcast(communicator, hint, first);
-  throw Agreed(code, what, hint);
+  throw AgreedError(code, what, hint);
 }
 
 // Runs work in a thread of its own until it ends, or until the other ranks say that it is in vain.
 class Worker {
  public:
-  explicit Worker(const std::function<void(const Touch&)>& work)
+  explicit Worker(const std::function<void(const RankProgress&)>& work)
       : thread_([this, &work] {
           failure_ = failure_of([&] { work({stop_, done_bytes_}); });
           const std::lock_guard lock(mutex_);
@@ -114,7 +114,7 @@ void on_first(Communicator& communicator, const std::function<void()>& step) {
 }
 
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
-              const std::function<void(const Touch& touch)>& work) {
+              const std::function<void(const RankProgress& touch)>& work) {
   // A rank that cannot start the thread has failed, and tells the others so.
   std::optional<Worker> worker;
   const std::optional<Error> not_begun = failure_of([&] { worker.emplace(work); });

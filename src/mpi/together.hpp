@@ -14,7 +14,7 @@
 namespace paes::mpi {
 
 // An error that all ranks have agreed upon, and throw.
-class Agreed : public Error {
+class AgreedError : public Error {
  public:
   using Error::Error;
 };
@@ -27,7 +27,7 @@ void together(Communicator& communicator, const std::function<void()>& step);
 void on_first(Communicator& communicator, const std::function<void()>& step);
 
 // What long work gets on each rank.
-struct Touch {
+struct RankProgress {
   const Cancel& stop;                      // requested by a signal, or when another rank has failed
   std::atomic<std::uint64_t>& done_bytes;  // to count up
 
@@ -44,6 +44,6 @@ struct Touch {
 // other ranks. If one rank fails, all others stop within one buffer. Returns or throws Agreed on
 // all ranks. `shown` counts the bytes done by all ranks; it may be null.
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
-              const std::function<void(const Touch& touch)>& work);
+              const std::function<void(const RankProgress& touch)>& work);
 
 }  // namespace paes::mpi

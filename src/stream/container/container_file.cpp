@@ -73,7 +73,7 @@ Totals encrypt_file(Source& input, Output& output, const NewPayload& payload, co
   };
   input.expect_sequential();
   Sink& sink = armored ? static_cast<Sink&>(*armored) : output;
-  Moved moved;
+  MovedBytes moved;
   output.complete([&] {
     sink.write_at(0, payload.head);
     moved = transfer(input, &sink, layout, sealing(*payload.cipher), layout.all_items(), work);
@@ -100,7 +100,7 @@ Totals decrypt_file(Source& input, Output& output, const OpenedPayload& payload,
     chunks = payload.extent.chunks_with(layout.wanted);
   }
   SparseSink sink(output);
-  Moved moved;
+  MovedBytes moved;
   output.complete([&] {
     moved = transfer(input, &sink, layout,
                      opening(*payload.cipher, input.name(), payload.extent.payload_offset), chunks,
@@ -120,7 +120,7 @@ Verification verify_file(Source& input, const OpenedPayload& payload, const Work
   Verification found{payload.extent, {}};
   layout.on_cut = [&] { found.is_cut = true; };
   DamageLog log;
-  const Moved moved =
+  const MovedBytes moved =
       transfer(input, nullptr, layout, verifying(*payload.cipher, log), layout.all_items(), work);
   input.check_same_size();
   found.extent.text_bytes = moved.text_bytes;

@@ -184,7 +184,7 @@ void NewFile::rename_from(const std::string& unfinished) {
     }
     return note_written();
   }
-  const Renamed renamed = rename_to_new_name(folder, unfinished, file_, *options_.calls);
+  const RenameOutcome renamed = rename_to_new_name(folder, unfinished, file_, *options_.calls);
   if (!renamed.moved_to.empty()) {
     note_moved(renamed.moved_to, renamed.error);
   }

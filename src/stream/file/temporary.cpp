@@ -150,8 +150,8 @@ bool is_locked_temporary(int file) noexcept {
          held.l_type != F_UNLCK;
 }
 
-Abandoned find_abandoned(int folder) {
-  Abandoned found;
+AbandonedFiles find_abandoned(int folder) {
+  AbandonedFiles found;
   const int listed = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (listed < 0) {
     return found;

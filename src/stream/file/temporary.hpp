@@ -45,7 +45,7 @@ void lock_temporary(int file) noexcept;
 // A folder with a million files is not read to its end for the sake of each small one.
 inline constexpr std::size_t max_entries_looked_at = 10'000;
 
-struct Abandoned {
+struct AbandonedFiles {
   std::vector<std::string> files;  // in order
   // Whether a run on another host, or one that could not lock its file, may still be writing them.
   bool may_be_in_use = false;
@@ -53,7 +53,7 @@ struct Abandoned {
 
 // This user's regular files with a temporary name that nobody has locked. None if the folder, an
 // open one, cannot be listed.
-[[nodiscard]] Abandoned find_abandoned(int folder);
+[[nodiscard]] AbandonedFiles find_abandoned(int folder);
 
 // Whether a run holds the lock of a file that has a temporary name.
 [[nodiscard]] bool is_locked_temporary(int file) noexcept;

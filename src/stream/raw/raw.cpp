@@ -55,7 +55,7 @@ RawTransfer::RawTransfer(std::string name, const RawTask& task, const Work& work
   };
 }
 
-Moved RawTransfer::run(Source& source, Sink& sink, Range items, const Work& work) {
+MovedBytes RawTransfer::run(Source& source, Sink& sink, Range items, const Work& work) {
   Transform transform{.is_ordered = is_chained_,
                       .device = is_chained_ || has_long_units_ ? nullptr : work.device_use.device};
   if (!has_long_units_) {
@@ -146,7 +146,7 @@ Totals crypt_raw(Source& input, Output& output, const RawTask& task, const Work&
   if (bytes) {
     output.expect(raw_need(task, *bytes));
   }
-  Moved moved;
+  MovedBytes moved;
   output.complete([&] {
     if (message.layout().out_offset != 0) {
       output.write(task.head);

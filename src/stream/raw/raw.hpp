@@ -54,7 +54,7 @@ class RawTransfer {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   // Transfers these items of the message, or all items of a pipe. In a chained direction `items`
   // must be all items. `work` must have the same piece_bytes and device as in the constructor.
-  Moved run(Source& source, Sink& sink, Range items, const Work& work);
+  MovedBytes run(Source& source, Sink& sink, Range items, const Work& work);
 
  private:
   void crypt(Buffer& buffer, const Executor& executor, std::size_t piece_bytes);

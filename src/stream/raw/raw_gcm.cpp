@@ -80,8 +80,8 @@ GcmTransfer::~GcmTransfer() {
   wipe(reinterpret_cast<std::uint8_t*>(hashes_.data()), hashes_.size() * sizeof(HashValue));
 }
 
-Moved GcmTransfer::run(Source& source, Sink* sink, Pass pass, const Work& work,
-                       const PieceStep& step) {
+MovedBytes GcmTransfer::run(Source& source, Sink* sink, Pass pass, const Work& work,
+                            const PieceStep& step) {
   const auto run_piece = [&](Buffer& buffer) {
     step(static_cast<std::size_t>(buffer.first_item - pieces_.first),
          buffer.first_item * layout_.in_bytes, buffer.contents());
@@ -91,7 +91,7 @@ Moved GcmTransfer::run(Source& source, Sink* sink, Pass pass, const Work& work,
                   work);
 }
 
-Moved GcmTransfer::seal(Source& source, Sink& sink, Range pieces, const Work& work) {
+MovedBytes GcmTransfer::seal(Source& source, Sink& sink, Range pieces, const Work& work) {
   pieces_ = pieces;
   return run(source, &sink, Pass::only, work,
              [this](std::size_t index, std::uint64_t offset, MutableBytes piece) {
@@ -144,7 +144,7 @@ Totals seal_gcm(Input& input, Output& output, const GcmKey& key, Bytes iv, Bytes
   }
   GcmTransfer message(input.name(), key, iv, aad, piece_bytes, text_bytes);
   input.expect_sequential();
-  Moved moved;
+  MovedBytes moved;
   output.complete([&] {
     moved = message.seal(input, output, message.layout().all_items(), work);
     input.check_unchanged();

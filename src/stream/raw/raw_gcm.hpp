@@ -41,7 +41,7 @@ class GcmTransfer {
   [[nodiscard]] const GcmMessage& message() const noexcept { return message_; }
 
   // Both process these pieces of the text, or all pieces of a pipe.
-  Moved seal(Source& source, Sink& sink, Range pieces, const Work& work);
+  MovedBytes seal(Source& source, Sink& sink, Range pieces, const Work& work);
   void hash(Source& source, Range pieces, const Work& work);
   // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed.
   void open(Source& source, Sink& sink, const Work& work);
@@ -56,7 +56,7 @@ class GcmTransfer {
   // start.
   using PieceStep =
       std::function<void(std::size_t index, std::uint64_t offset, MutableBytes piece)>;
-  Moved run(Source& source, Sink* sink, Pass pass, const Work& work, const PieceStep& step);
+  MovedBytes run(Source& source, Sink* sink, Pass pass, const Work& work, const PieceStep& step);
 
   std::string name_;
   GcmMessage message_;

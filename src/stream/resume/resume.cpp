@@ -22,7 +22,7 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
 
 // Does the chosen work and commits it. After a failure the files stay for the next run, unless no
 // stripe has been recorded.
-Totals run_and_commit(Input& input, Output& output, const Started& started, Bytes input_key,
+Totals run_and_commit(Input& input, Output& output, const StripePlan& started, Bytes input_key,
                       const Need& need, const Work& how,
                       const std::function<void(StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
@@ -52,15 +52,15 @@ Totals run_and_commit(Input& input, Output& output, const Started& started, Byte
 }
 
 // What an earlier run left, as far as it can be read without a key.
-struct Left {
+struct EarlierRun {
   Preamble preamble;
   PayloadPrefix prefix;
 };
 
-std::optional<Left> read_left(const ResumableFiles& files) {
+std::optional<EarlierRun> read_left(const ResumableFiles& files) {
   try {
     const Input partial = Input::of(Descriptor(files.partial(), false), files.partial_name());
-    Left left{read_preamble(partial), {}};
+    EarlierRun left{read_preamble(partial), {}};
     if (!partial.is_seekable()) {
       return std::nullopt;
     }
@@ -82,7 +82,7 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
   if (!files.found()) {
     return not_because("its journal is damaged");
   }
-  const std::optional<Left> left = read_left(files);
+  const std::optional<EarlierRun> left = read_left(files);
   if (!left) {
     return not_because("its beginning is damaged");
   }
@@ -231,8 +231,8 @@ Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption
   }
 }
 
-Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
-                         Bytes input_key, const Note& note, const Work& how) {
+StripePlan start_decryption(const Input& input, Output& output, const Preamble& preamble,
+                            Bytes input_key, const Note& note, const Work& how) {
   refuse_unless_resumable(input, output);
   ResumableFiles& files = *output.resumable();
   const container::Suite suite = preamble.header.suite;
@@ -268,7 +268,7 @@ Started start_decryption(const Input& input, Output& output, const Preamble& pre
 Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
                          const Note& note, const Work& how) {
   input.expect_sequential();
-  const Started started = start_decryption(input, output, preamble, input_key, note, how);
+  const StripePlan started = start_decryption(input, output, preamble, input_key, note, how);
   const auto open = [&](StripeWork& work) {
     open_stripes(work, {0, work.extent.stripes()}, how);
     input.check_same_size();

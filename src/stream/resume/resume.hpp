@@ -69,7 +69,7 @@ void refuse_unless_resumable(const Input& input, Output& output);
 [[nodiscard]] Error with_resume_hint(const Error& error, const std::string& partial_name);
 
 struct StartedEncryption {
-  Started work;
+  StripePlan work;
   SecretBytes input_key;
 };
 // `never_continue`: start afresh, because what was found does not fit.
@@ -79,7 +79,8 @@ struct StartedEncryption {
                                                  const Work& how);
 
 // Throws like decrypt_resumably, before anything is written.
-[[nodiscard]] Started start_decryption(const Input& input, Output& output, const Preamble& preamble,
-                                       Bytes input_key, const Note& note, const Work& how);
+[[nodiscard]] StripePlan start_decryption(const Input& input, Output& output,
+                                          const Preamble& preamble, Bytes input_key,
+                                          const Note& note, const Work& how);
 
 }  // namespace paes::stream

@@ -185,7 +185,7 @@ class OpenedStripes : public StripeByStripe {
 
 }  // namespace
 
-StripeWork::StripeWork(const Started& started, Bytes input_key, Source& from, Sink& to,
+StripeWork::StripeWork(const StripePlan& started, Bytes input_key, Source& from, Sink& to,
                        int journal_file, int to_file, const std::string& to_name, const Work& how)
     : extent(started.extent),
       source(from),

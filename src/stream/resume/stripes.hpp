@@ -20,7 +20,7 @@ namespace paes::stream {
 
 // The chosen work, whose files have been started or taken up. It is sent between processes byte by
 // byte, so it must stay trivially copyable.
-struct Started {
+struct StripePlan {
   container::Suite suite;
   PayloadPrefix prefix;  // salt and commitment
   Extent extent;
@@ -31,7 +31,7 @@ struct Started {
 // One process's share of the work, and what its threads share.
 struct StripeWork {
   // The ends and the descriptors must outlive this. `to` is the unfinished file.
-  StripeWork(const Started& started, Bytes input_key, Source& from, Sink& to, int journal_file,
+  StripeWork(const StripePlan& started, Bytes input_key, Source& from, Sink& to, int journal_file,
              int to_file, const std::string& to_name, const Work& how);
 
   Extent extent;

@@ -16,12 +16,12 @@ constexpr double worth_a_change = 1.1;
 
 }  // namespace
 
-Sharing best_of(const Rates& rates) noexcept {
+WorkShare best_of(const Rates& rates) noexcept {
   const double best = std::max(rates.device, rates.hybrid);
   if (best < rates.cpu * worth_a_change) {
-    return Sharing::cpu;
+    return WorkShare::cpu;
   }
-  return rates.hybrid > rates.device ? Sharing::hybrid : Sharing::device;
+  return rates.hybrid > rates.device ? WorkShare::hybrid : WorkShare::device;
 }
 
 double measure_rate(const std::function<void(MutableBytes piece)>& work, const Executor& executor,

@@ -11,7 +11,7 @@
 namespace paes::stream {
 
 // Who does the work.
-enum class Sharing : unsigned { cpu, device, hybrid };
+enum class WorkShare : unsigned { cpu, device, hybrid };
 
 // Bytes a second; 0: not measured.
 struct Rates {
@@ -22,7 +22,7 @@ struct Rates {
 
 // The CPU, unless something else is faster by more than the noise of such short measurements; so a
 // device is not used when in doubt.
-[[nodiscard]] Sharing best_of(const Rates& rates) noexcept;
+[[nodiscard]] WorkShare best_of(const Rates& rates) noexcept;
 
 // Each thread of the executor works on its own piece, pinned if there is a device, for about
 // `seconds`. Its first run is not timed, because devices then load their code.

@@ -143,7 +143,7 @@ class Transfer {
         own_pool_(layout, transform.device),
         pool_(work.buffers != nullptr && work.buffers->fits(layout) ? *work.buffers : own_pool_) {}
 
-  Moved run() {
+  MovedBytes run() {
     if (!source_.is_seekable() || transform_.is_ordered || writes_in_order_) {
       work_.executor.get().on_each_thread([this](unsigned) { work_in_turns(); });
       if (error_) {
@@ -339,8 +339,8 @@ std::size_t buffer_bytes(const Work& work) {
   return std::max<std::size_t>(std::min(units, liked), 1) * unit;
 }
 
-Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
-               Range items, const Work& work, Continuation* continuation) {
+MovedBytes transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
+                    Range items, const Work& work, Continuation* continuation) {
   const bool has_offsets = source.is_seekable() && sink != nullptr && sink->is_seekable();
   const bool fits_pipe = layout.before_bytes <= most_kept_bytes &&
                          layout.ahead_bytes <= most_kept_bytes &&

@@ -43,7 +43,7 @@ class Continuation {
 };
 
 // How many bytes a transfer has moved.
-struct Moved {
+struct MovedBytes {
   std::uint64_t written_bytes = 0;
   std::uint64_t text_bytes = 0;  // without tags
 };
@@ -51,7 +51,7 @@ struct Moved {
 // Moves the items through the transform, each buffer on one of the executor's threads. If `sink` is
 // null, nothing is written. A pipe is moved completely, whatever `items` says. A continuation needs
 // two seekable ends. The first failure of a step is rethrown when all threads have stopped.
-Moved transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
-               Range items, const Work& work, Continuation* continuation = nullptr);
+MovedBytes transfer(Source& source, Sink* sink, const Layout& layout, const Transform& transform,
+                    Range items, const Work& work, Continuation* continuation = nullptr);
 
 }  // namespace paes::stream

@@ -42,18 +42,18 @@ vault::FileId random_id() {
   return id;
 }
 
-int StoredBlocks::read(std::uint64_t first, std::size_t count) {
+Result<void> StoredBlocks::read(std::uint64_t first, std::size_t count) {
   const vault::BlockLayout layout = volume_.content().layout();
   const MutableBytes room = slot_.old_room(count * layout.stride());
   if (room.empty()) {
-    return ENOMEM;
+    return Errno(ENOMEM);
   }
   const Result<std::size_t> read = volume_.backing().read(file_, layout.offset_of(first), room);
   if (!read) {
     return read.error();
   }
   runs_.insert_or_assign(first, room.first(*read));
-  return 0;
+  return {};
 }
 
 Bytes StoredBlocks::block(std::uint64_t number) const {
@@ -101,8 +101,8 @@ StoredChange StoredBlocks::change(std::uint64_t first, Bytes bytes, std::uint64_
   return change;
 }
 
-int ContentChange::begin() {
-  const Result<struct stat> status = backing().status(file_, "");
+Result<void> ContentChange::begin() {
+  const Result<struct stat> status = backing().status(file_);
   if (!status) {
     return status.error();
   }
@@ -111,11 +111,11 @@ int ContentChange::begin() {
   if (length_ == 0) {
     shared_.set_id(std::nullopt);
     id_ = random_id();
-    return 0;
+    return {};
   }
   if (const std::optional<vault::FileId> known = shared_.id(); known) {
     id_ = *known;
-    return 0;
+    return {};
   }
   std::array<std::uint8_t, header_bytes> header;
   const Result<std::size_t> read = backing().read(file_, 0, header);
@@ -124,10 +124,10 @@ int ContentChange::begin() {
   }
   if (*read != header.size() || !vault::parse_header(header, id_)) {
     volume_.volume().report({std::string(path_), "the header is damaged"});
-    return EIO;
+    return Errno(EIO);
   }
   shared_.set_id(id_);
-  return 0;
+  return {};
 }
 
 std::size_t ContentChange::text_bytes(std::uint64_t block) const noexcept {
@@ -137,10 +137,10 @@ std::size_t ContentChange::text_bytes(std::uint64_t block) const noexcept {
              : static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, length_ - begin));
 }
 
-int ContentChange::open_block(std::uint64_t block, MutableBytes text) {
+Result<void> ContentChange::open_block(std::uint64_t block, MutableBytes text) {
   if (stored_.block(block).empty()) {
-    if (const int error = stored_.read(block, 1); error != 0) {
-      return error;
+    if (const Result<void> done = stored_.read(block, 1); !done) {
+      return done;
     }
   }
   const Bytes sealed = stored_.block(block);
@@ -148,12 +148,12 @@ int ContentChange::open_block(std::uint64_t block, MutableBytes text) {
       !vault::open_block(key(), {block, &id_}, sealed, text)) {
     volume_.volume().report(
         {std::string(path_), "block " + std::to_string(block) + " is not authentic"});
-    return EIO;
+    return Errno(EIO);
   }
-  return 0;
+  return {};
 }
 
-int ContentChange::seal_parts(SealedRun& run) {
+Result<void> ContentChange::seal_parts(SealedRun& run) {
   const RequestText& text = run.text();
   for (std::size_t place = 0; place < text.blocks(); ++place) {
     if (run.is_whole(place)) {
@@ -165,25 +165,25 @@ int ContentChange::seal_parts(SealedRun& run) {
     const Bytes part = run.part(place, begin);
     BlockText merged;
     if (old_bytes > 0 && (begin > 0 || part.size() < old_bytes)) {
-      if (const int error = open_block(block, merged.first(old_bytes)); error != 0) {
-        return error;
+      if (const Result<void> done = open_block(block, merged.first(old_bytes)); !done) {
+        return done;
       }
     }
     const std::size_t bytes = std::max(old_bytes, begin + part.size());
     std::memcpy(merged.first(bytes).data() + begin, part.data(), part.size());
     run.seal(place, id_, merged.first(bytes));
   }
-  return 0;
+  return {};
 }
 
-int ContentChange::pad_last_block() {
+Result<void> ContentChange::pad_last_block() {
   if (length_ % block_bytes == 0) {
-    return 0;
+    return {};
   }
   const std::uint64_t block = length_ / block_bytes;
   BlockText text;
-  if (const int error = open_block(block, text.first(text_bytes(block))); error != 0) {
-    return error;
+  if (const Result<void> done = open_block(block, text.first(text_bytes(block))); !done) {
+    return done;
   }
   std::array<std::uint8_t, vault::max_sealed_block_bytes> sealed;
   std::array<std::uint8_t, vault::max_iv_bytes> iv;
@@ -193,10 +193,10 @@ int ContentChange::pad_last_block() {
   key().seal({block, &id_}, own_iv, text.first(block_bytes), padded);
   has_padded_ = true;
   const WriteOutcome written = slot_.write(backing(), stored_.change(block, padded, stored_bytes_));
-  return written.error == 0 ? 0 : undo(written.error);
+  return written.result ? written.result : undo(written.result.error());
 }
 
-int ContentChange::begin_text() {
+Result<void> ContentChange::begin_text() {
   std::array<std::uint8_t, header_bytes + vault::max_sealed_block_bytes> sealed;
   std::array<std::uint8_t, vault::max_iv_bytes> iv;
   const BlockLayout layout = key().layout();
@@ -206,11 +206,11 @@ int ContentChange::begin_text() {
   key().seal({0, &id_}, own_iv, zeros, MutableBytes(sealed).subspan(header_bytes, layout.stride()));
   const Bytes all = Bytes(sealed).first(header_bytes + layout.stride());
   const WriteOutcome written = slot_.write(backing(), stored_.change(0, all, 0, header_bytes));
-  return written.error == 0 ? 0 : undo(written.error);
+  return written.result ? written.result : undo(written.result.error());
 }
 
-int ContentChange::undo(int error, std::optional<std::uint64_t> torn) {
-  const Result<struct stat> status = backing().status(file_, "");
+Errno ContentChange::undo(Errno error, std::optional<std::uint64_t> torn) {
+  const Result<struct stat> status = backing().status(file_);
   std::optional<std::uint64_t> before = length_ == 0 ? 0 : stored_bytes_;
   if (status && static_cast<std::uint64_t>(status->st_size) == *before) {
     before = std::nullopt;
@@ -228,7 +228,7 @@ int ContentChange::undo(int error, std::optional<std::uint64_t> torn) {
 }
 
 Result<std::size_t> ContentChange::write(SealedRun& run,
-                                         const std::optional<SealedFor>& sealed_for) {
+                                         const std::optional<SealedFileId>& sealed_for) {
   const RequestText& text = run.text();
   const bool is_first_text = length_ == 0;
   if (is_first_text && sealed_for && sealed_for->is_new) {
@@ -241,27 +241,27 @@ Result<std::size_t> ContentChange::write(SealedRun& run,
     const std::uint64_t last = std::min(text.last_block(), (length_ - 1) / block_bytes);
     const std::uint64_t first = saves_blocks() ? text.first_block() : last;
     if (saves_blocks() || text.end() > length_) {
-      if (const int error = stored_.read(first, static_cast<std::size_t>(last - first) + 1);
-          error != 0) {
-        return Failure{error};
+      if (const Result<void> done = stored_.read(first, static_cast<std::size_t>(last - first) + 1);
+          !done) {
+        return done.error();
       }
     }
   }
-  if (const int error = seal_parts(run); error != 0) {
-    return Failure{error};
+  if (const Result<void> done = seal_parts(run); !done) {
+    return done.error();
   }
   std::uint64_t stored_bytes = is_first_text ? 0 : stored_bytes_;
   if (text.first_block() > length_ / block_bytes) {
     shared_.note_holes();
-    if (const int error = pad_last_block(); error != 0) {
-      return Failure{error};
+    if (const Result<void> done = pad_last_block(); !done) {
+      return done.error();
     }
     stored_bytes = has_padded_ ? key().layout().offset_of(length_ / block_bytes + 1) : stored_bytes;
   }
   const bool has_header_in_front = is_first_text && text.first_block() == 0;
   if (is_first_text && !has_header_in_front) {
-    if (const int error = begin_text(); error != 0) {
-      return Failure{error};
+    if (const Result<void> done = begin_text(); !done) {
+      return done.error();
     }
     stored_bytes = key().layout().offset_of(1);
   }
@@ -269,7 +269,7 @@ Result<std::size_t> ContentChange::write(SealedRun& run,
       backing(), has_header_in_front
                      ? stored_.change(0, run.sealed_with_header(id_), stored_bytes, header_bytes)
                      : stored_.change(text.first_block(), run.sealed(), stored_bytes));
-  if (written.error != 0) {
+  if (!written.result) {
     written.bytes -= has_header_in_front ? std::min(written.bytes, header_bytes) : 0;
     return after_failure(run, written);
   }
@@ -285,7 +285,7 @@ Result<std::size_t> ContentChange::after_failure(const SealedRun& run,
   const std::uint64_t torn = text.first_block() + whole;
   const bool is_torn = written.bytes % stride != 0;
   if (whole == 0) {
-    return Failure{undo(written.error, is_torn ? std::optional(torn) : std::nullopt)};
+    return undo(written.result.error(), is_torn ? std::optional(torn) : std::nullopt);
   }
   // Everything before the torn block is written, and the rest is as it was.
   const std::uint64_t end = std::max(stored_bytes_, key().layout().offset_of(torn));
@@ -298,26 +298,25 @@ Result<std::size_t> ContentChange::after_failure(const SealedRun& run,
   return whole * block_bytes - static_cast<std::size_t>(text.offset % block_bytes);
 }
 
-int ContentChange::empty() {
-  const int error = backing().set_length(file_, 0);
+Result<void> ContentChange::empty() {
   shared_.set_id(std::nullopt);
-  return error;
+  return backing().set_length(file_, 0);
 }
 
-int ContentChange::set_length(std::uint64_t length) {
+Result<void> ContentChange::set_length(std::uint64_t length) {
   if (length == length_) {
     return backing().set_length(file_, stored_bytes_);  // changes the time of modification
   }
   return length < length_ ? shrink(length) : grow(length);
 }
 
-int ContentChange::shrink(std::uint64_t length) {
+Result<void> ContentChange::shrink(std::uint64_t length) {
   const auto kept_bytes = static_cast<std::size_t>(length % block_bytes);
   const std::uint64_t block = length / block_bytes;
   if (kept_bytes != 0) {
     BlockText text;
-    if (const int error = open_block(block, text.first(text_bytes(block))); error != 0) {
-      return error;
+    if (const Result<void> done = open_block(block, text.first(text_bytes(block))); !done) {
+      return done;
     }
     SealedRun run(key(), volume_.ahead(), slot_.run_room(),
                   {block * block_bytes, text.first(kept_bytes)});
@@ -328,47 +327,46 @@ int ContentChange::shrink(std::uint64_t length) {
     cut.length_after = key().layout().stored_length(length);
     slot_.note(cut);
     const WriteOutcome written = write_all(backing(), file_, cut.offset, cut.bytes);
-    if (written.error != 0) {
+    if (!written.result) {
       if (written.bytes > 0) {
         stored_.put_back(block);
       }
-      return written.error;
+      return written.result;
     }
   }
-  const int error = backing().set_length(file_, key().layout().stored_length(length));
-  if (error != 0 && kept_bytes != 0) {
+  const Result<void> cut_off = backing().set_length(file_, key().layout().stored_length(length));
+  if (!cut_off && kept_bytes != 0) {
     stored_.put_back(block);
   }
   slot_.done();
-  return error;
+  return cut_off;
 }
 
-int ContentChange::grow(std::uint64_t length) {
+Result<void> ContentChange::grow(std::uint64_t length) {
   const auto last_bytes = static_cast<std::size_t>(length % block_bytes);
   if (last_bytes != 0) {
     // A block that is not whole cannot be a hole.
     const std::uint64_t begin = std::max(length_, length - last_bytes);
     const auto bytes = static_cast<std::size_t>(length - begin);
     SealedRun run(key(), volume_.ahead(), slot_.run_room(), {begin, Bytes(zeros).first(bytes)});
-    const Result<std::size_t> written = write(run, std::nullopt);
-    return written.error();
+    return Result<void>(write(run, std::nullopt));
   }
   shared_.note_holes();
-  if (const int error = length_ == 0 ? begin_text() : pad_last_block(); error != 0) {
-    return error;
+  if (const Result<void> done = length_ == 0 ? begin_text() : pad_last_block(); !done) {
+    return done;
   }
-  const int error = backing().set_length(file_, key().layout().stored_length(length));
-  if (error != 0) {
-    return undo(error);
+  if (const Result<void> grown = backing().set_length(file_, key().layout().stored_length(length));
+      !grown) {
+    return undo(grown.error());
   }
   shared_.set_id(id_);
-  return 0;
+  return {};
 }
 
-int ContentChange::zero(std::uint64_t offset, std::uint64_t end, int mode) {
+Result<void> ContentChange::zero(std::uint64_t offset, std::uint64_t end, int mode) {
   end = std::min(end, length_);
   if (offset >= end) {
-    return 0;
+    return {};
   }
   const std::uint64_t first_whole = (offset + block_bytes - 1) / block_bytes;
   const std::uint64_t end_whole = end / block_bytes;
@@ -377,38 +375,38 @@ int ContentChange::zero(std::uint64_t offset, std::uint64_t end, int mode) {
   }
   // The blocks at the edges come first, because they may be damaged, and can be put back.
   std::vector<std::uint64_t> edges;
-  int error = 0;
+  Result<void> zeroed;
   const auto zero_edge = [&](std::uint64_t from, std::uint64_t to) {
-    if (error == 0 && from < to) {
-      error = zero_part(from, to);
-      if (error == 0) {
+    if (zeroed && from < to) {
+      zeroed = zero_part(from, to);
+      if (zeroed) {
         edges.push_back(from / block_bytes);
       }
     }
   };
   zero_edge(offset, first_whole * block_bytes);
   zero_edge(end_whole * block_bytes, end);
-  if (error == 0 && first_whole < end_whole) {
-    error = make_hole({first_whole, end_whole}, mode);
+  if (zeroed && first_whole < end_whole) {
+    zeroed = make_hole({first_whole, end_whole}, mode);
   }
-  if (error != 0) {
+  if (!zeroed) {
     for (const std::uint64_t edge : edges) {
       stored_.put_back(edge);
     }
   }
-  return error;
+  return zeroed;
 }
 
-int ContentChange::zero_part(std::uint64_t from, std::uint64_t to) {
-  if (const int error = stored_.read(from / block_bytes, 1); error != 0) {
-    return error;
+Result<void> ContentChange::zero_part(std::uint64_t from, std::uint64_t to) {
+  if (const Result<void> done = stored_.read(from / block_bytes, 1); !done) {
+    return done;
   }
   SealedRun run(key(), volume_.ahead(), slot_.run_room(),
                 {from, Bytes(zeros).first(static_cast<std::size_t>(to - from))});
-  return write(run, std::nullopt).error();
+  return Result<void>(write(run, std::nullopt));
 }
 
-int ContentChange::make_hole(const Range& blocks, int mode) {
+Result<void> ContentChange::make_hole(const Range& blocks, int mode) {
   const std::uint64_t begin = key().layout().offset_of(blocks.first);
   const std::uint64_t bytes = key().layout().offset_of(blocks.end) - begin;
   shared_.note_holes();
@@ -419,13 +417,13 @@ int ContentChange::make_hole(const Range& blocks, int mode) {
     hole.allocate_mode = with;
     hole.allocated_bytes = bytes;
     slot_.note(hole);
-    const int error = backing().allocate(file_, with, begin, bytes);
+    const Result<void> made = backing().allocate(file_, with, begin, bytes);
     slot_.done();
-    return error;
+    return made;
   };
-  const int error = allocate(mode);
-  if (error != EOPNOTSUPP || (mode & FALLOC_FL_ZERO_RANGE) == 0) {
-    return error;
+  const Result<void> made = allocate(mode);
+  if (!made.failed_with(EOPNOTSUPP) || (mode & FALLOC_FL_ZERO_RANGE) == 0) {
+    return made;
   }
   return allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
 }

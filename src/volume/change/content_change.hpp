@@ -21,11 +21,11 @@ namespace paes::volume {
 // Blocks of a file as they are stored.
 class StoredBlocks {
  public:
-  StoredBlocks(const Volume& volume, int file, PendingWrites::Slot& slot) noexcept
+  StoredBlocks(const Volume& volume, FileRef file, PendingWrites::Slot& slot) noexcept
       : volume_(volume), file_(file), slot_(slot) {}
 
-  // Reads `count` blocks from `first` on. 0 or an errno.
-  [[nodiscard]] int read(std::uint64_t first, std::size_t count);
+  // Reads `count` blocks from `first` on.
+  [[nodiscard]] Result<void> read(std::uint64_t first, std::size_t count);
   // Empty if the block was not read, or the file has none there.
   [[nodiscard]] Bytes block(std::uint64_t number) const;
   // Writes a block back as it was, if it was read, and then sets the file's length.
@@ -38,13 +38,13 @@ class StoredBlocks {
 
  private:
   const Volume& volume_;
-  int file_;
+  FileRef file_;
   PendingWrites::Slot& slot_;
   std::map<std::uint64_t, Bytes> runs_;  // by their first block
 };
 
 // For which id the whole blocks of a run are sealed already.
-struct SealedFor {
+struct SealedFileId {
   vault::FileId id;
   bool is_new;  // random: it may become that of a file without text
 };
@@ -52,8 +52,8 @@ struct SealedFor {
 // For as long as it exists, the caller holds whole_file of the file's locks.
 class ContentChange {
  public:
-  ContentChange(const WritableVolume& volume, PendingWrites::Slot& slot, int file, OpenFile& shared,
-                std::string_view path)
+  ContentChange(const WritableVolume& volume, PendingWrites::Slot& slot, FileRef file,
+                OpenFile& shared, std::string_view path)
       : volume_(volume),
         slot_(slot),
         file_(file),
@@ -61,21 +61,21 @@ class ContentChange {
         path_(path),
         stored_(volume.volume(), file, slot) {}
 
-  // Leaves no text and no header. 0 or an errno.
-  [[nodiscard]] int empty();
+  // Leaves no text and no header.
+  [[nodiscard]] Result<void> empty();
 
-  // Comes before everything below. 0 or an errno.
-  [[nodiscard]] int begin();
+  // Comes before everything below.
+  [[nodiscard]] Result<void> begin();
   [[nodiscard]] std::uint64_t length() const noexcept { return length_; }
 
   // Seals what is not yet sealed. The answer is how much was written.
   [[nodiscard]] Result<std::size_t> write(SealedRun& run,
-                                          const std::optional<SealedFor>& sealed_for);
-  [[nodiscard]] int set_length(std::uint64_t length);  // above 0
+                                          const std::optional<SealedFileId>& sealed_for);
+  [[nodiscard]] Result<void> set_length(std::uint64_t length);  // above 0
   // The text of the range becomes zeros, as far as the file reaches. Whole blocks are given to
   // fallocate(2) with `mode`, which makes them holes; where the file system cannot zero a range, as
   // a hole.
-  [[nodiscard]] int zero(std::uint64_t offset, std::uint64_t end, int mode);
+  [[nodiscard]] Result<void> zero(std::uint64_t offset, std::uint64_t end, int mode);
 
  private:
   [[nodiscard]] const vault::ContentKey& key() const noexcept { return volume_.volume().content(); }
@@ -85,29 +85,29 @@ class ContentChange {
   }
   // How much text a block has.
   [[nodiscard]] std::size_t text_bytes(std::uint64_t block) const noexcept;
-  // Reads and opens a block that has text. 0 or an errno.
-  [[nodiscard]] int open_block(std::uint64_t block, MutableBytes text);
+  // Reads and opens a block that has text.
+  [[nodiscard]] Result<void> open_block(std::uint64_t block, MutableBytes text);
   // Seals the blocks of which the file has a part of the text.
-  [[nodiscard]] int seal_parts(SealedRun& run);
+  [[nodiscard]] Result<void> seal_parts(SealedRun& run);
   // Fills up the last block with zeros.
-  [[nodiscard]] int pad_last_block();
+  [[nodiscard]] Result<void> pad_last_block();
   // The header of a file that had no text, and by the same call the first block, of zeros. The
   // format stores an empty file as nothing at all, so a crash should not leave a mere header
   // either.
-  [[nodiscard]] int begin_text();
+  [[nodiscard]] Result<void> begin_text();
   [[nodiscard]] Result<std::size_t> after_failure(const SealedRun& run,
                                                   const WriteOutcome& written);
-  [[nodiscard]] int shrink(std::uint64_t length);
-  [[nodiscard]] int grow(std::uint64_t length);
+  [[nodiscard]] Result<void> shrink(std::uint64_t length);
+  [[nodiscard]] Result<void> grow(std::uint64_t length);
   // A part of one block. What that had before can be put back.
-  [[nodiscard]] int zero_part(std::uint64_t from, std::uint64_t to);
-  [[nodiscard]] int make_hole(const Range& blocks, int mode);
+  [[nodiscard]] Result<void> zero_part(std::uint64_t from, std::uint64_t to);
+  [[nodiscard]] Result<void> make_hole(const Range& blocks, int mode);
   // The file is as it was, with the block that is torn. Gives back `error`.
-  [[nodiscard]] int undo(int error, std::optional<std::uint64_t> torn = std::nullopt);
+  Errno undo(Errno error, std::optional<std::uint64_t> torn = std::nullopt);
 
   const WritableVolume& volume_;
   PendingWrites::Slot& slot_;
-  int file_;
+  FileRef file_;
   OpenFile& shared_;
   std::string_view path_;
   StoredBlocks stored_;

@@ -58,7 +58,7 @@ class Blocks {
   // that is not whole.
   [[nodiscard]] std::uint64_t stored_from(std::uint64_t block) const {
     const Result<std::uint64_t> data = backing().next_data(file(), layout().offset_of(block));
-    if (!data && data.error() != ENXIO) {
+    if (!data && !data.failed_with(ENXIO)) {
       return block;  // this file system does not know
     }
     const std::uint64_t at = std::min(data ? *data : stored_, stored_);
@@ -77,7 +77,7 @@ class Blocks {
   [[nodiscard]] vault::BlockLayout layout() const { return volume_.content().layout(); }
 
   [[nodiscard]] const Backing& backing() const { return volume_.backing(); }
-  [[nodiscard]] int file() const { return file_.descriptor(); }
+  [[nodiscard]] FileRef file() const { return file_.descriptor(); }
 
   const Volume& volume_;
   const WritableFile& file_;
@@ -86,9 +86,9 @@ class Blocks {
 };
 
 Result<Blocks> blocks_of(const Volume& volume, const WritableFile& file, std::string_view path) {
-  const Result<struct stat> status = volume.backing().status(file.descriptor(), "");
+  const Result<struct stat> status = volume.backing().status(file.descriptor());
   if (!status) {
-    return Failure{status.error()};
+    return status.error();
   }
   return Blocks(volume, file, path, static_cast<std::uint64_t>(status->st_size));
 }
@@ -99,7 +99,7 @@ Result<std::uint64_t> next_data(const Volume& volume, const WritableFile& file,
                                 std::string_view path, std::uint64_t offset) {
   const Result<Blocks> blocks = blocks_of(volume, file, path);
   if (!blocks) {
-    return Failure{blocks.error()};
+    return blocks.error();
   }
   const std::uint64_t length = blocks->text_length();
   std::uint64_t block = offset / block_bytes;
@@ -109,18 +109,18 @@ Result<std::uint64_t> next_data(const Volume& volume, const WritableFile& file,
       return std::max(offset, block * block_bytes);
     }
   }
-  return Failure{ENXIO};
+  return Errno(ENXIO);
 }
 
 Result<std::uint64_t> next_hole(const Volume& volume, const WritableFile& file,
                                 std::string_view path, std::uint64_t offset) {
   const Result<Blocks> blocks = blocks_of(volume, file, path);
   if (!blocks) {
-    return Failure{blocks.error()};
+    return blocks.error();
   }
   const std::uint64_t length = blocks->text_length();
   if (offset >= length) {
-    return Failure{ENXIO};
+    return Errno(ENXIO);
   }
   std::uint64_t block = offset / block_bytes;
   for (int looks = 0; looks < most_looks && block * block_bytes < length; ++looks) {

@@ -16,55 +16,56 @@ namespace paes::volume {
 namespace {
 
 constexpr mode_t own_file_mode = 0444;
-// 0, or the errno for which a hidden file or folder stays.
-int remove_hidden(WritableVolume& volume, int folder, const std::string& name) {
+Result<void> remove_hidden(WritableVolume& volume, FolderRef folder, const std::string& name) {
   const Backing& backing = volume.backing();
-  const int error = volume.unsynced().remove(folder, name.c_str());
-  if (error != EISDIR && error != EPERM) {
-    return error;
+  const Result<void> removed = volume.unsynced().remove(folder, name.c_str());
+  if (!removed.failed_with(EISDIR, EPERM)) {
+    return removed;
   }
   if (const Result<Descriptor> inside = backing.open(folder, name.c_str(), O_PATH | O_DIRECTORY);
       inside) {
     // The IV goes only once it is known that nobody needs it.
-    if (const int not_empty = check_empty(volume.volume(), inside->number()); not_empty != 0) {
-      return not_empty;
+    if (const Result<void> empty = check_empty(volume.volume(), FolderRef(*inside)); !empty) {
+      return empty;
     }
-    (void)volume.unsynced().remove(inside->number(), folder_iv_file());
+    (void)volume.unsynced().remove(FolderRef(*inside), folder_iv_file());
   }
   return backing.remove(folder, name.c_str(), true);
 }
 
 }  // namespace
 
-int rename_to_free_name(const Backing& backing, int folder, const char* name, int to_folder,
-                        const char* to_name) {
-  const int error = backing.rename(folder, name, to_folder, to_name, RENAME_NOREPLACE);
-  if (error == 0 || !is_refusal(error)) {
-    return error;
+Result<void> rename_to_free_name(const Backing& backing, FolderRef folder, const char* name,
+                                 FolderRef to_folder, const char* to_name) {
+  const Result<void> renamed = backing.rename(folder, name, to_folder, to_name, RENAME_NOREPLACE);
+  if (renamed || !is_refusal(renamed.error().number())) {
+    return renamed;
   }
-  const Result<struct stat> status = backing.status(to_folder, to_name);
-  if (status || status.error() != ENOENT) {
-    return status ? EEXIST : status.error();
+  const Result<struct stat> status = backing.status({to_folder, to_name});
+  if (!status.failed_with(ENOENT)) {
+    return status ? Errno(EEXIST) : status.error();
   }
   return backing.rename(folder, name, to_folder, to_name, 0);
 }
 
-int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes bytes) {
+Result<void> write_own_file(WritableVolume& volume, FolderRef folder, const char* name,
+                            Bytes bytes) {
   const Backing& backing = volume.backing();
   Result<Descriptor> file = backing.create(folder, name, O_WRONLY, own_file_mode);
   if (!file) {
     return file.error();
   }
-  const int error = write_all(backing, file->number(), 0, bytes).error;
-  const int refused = error != 0 ? error : volume.unsynced().add(std::move(*file), bytes);
-  if (refused != 0) {
+  const Result<void> kept = write_all(backing, *file, 0, bytes).result.and_then([&] {
+    return volume.unsynced().add(std::move(*file), bytes);
+  });
+  if (!kept) {
     *file = Descriptor();
     (void)backing.remove(folder, name, false);
   }
-  return refused;
+  return kept;
 }
 
-int write_folder_iv(WritableVolume& volume, int folder, const vault::FolderIv& iv) {
+Result<void> write_folder_iv(WritableVolume& volume, FolderRef folder, const vault::FolderIv& iv) {
   return write_own_file(volume, folder, folder_iv_file(), iv);
 }
 
@@ -72,22 +73,22 @@ std::string LongNameFile::name() const {
   return stored_.name + std::string(vault::long_name_suffix);
 }
 
-int LongNameFile::make() {
+Result<void> LongNameFile::make() {
   if (stored_.encoded.empty()) {
-    return 0;
+    return {};
   }
   const Backing& backing = volume_.backing();
-  const Result<struct stat> content = backing.status(folder_, stored_.name.c_str());
-  if (!content && content.error() != ENOENT) {
+  const Result<struct stat> content = backing.status({folder_, stored_.name.c_str()});
+  if (!content && !content.failed_with(ENOENT)) {
     return content.error();
   }
   was_unused_ = !content;
   const std::string own_name = name();
-  const int error =
-      write_own_file(volume_, folder_, own_name.c_str(), libcrypto::bytes_of(stored_.encoded));
-  if (error != EEXIST) {
-    was_unused_ = was_unused_ && error == 0;
-    return error;
+  const Bytes encoded = libcrypto::bytes_of(stored_.encoded);
+  const Result<void> made = write_own_file(volume_, folder_, own_name.c_str(), encoded);
+  if (!made.failed_with(EEXIST)) {
+    was_unused_ = was_unused_ && made;
+    return made;
   }
   // Where nothing has the name, whoever left the file there may have crashed before it was on disk.
   if (content) {
@@ -95,34 +96,33 @@ int LongNameFile::make() {
     if (const Result<Descriptor> file =
             backing.open(folder_, own_name.c_str(), O_RDONLY | O_NONBLOCK);
         file) {
-      const Result<std::size_t> bytes = backing.read(file->number(), 0, read);
-      const Bytes encoded = libcrypto::bytes_of(stored_.encoded);
+      const Result<std::size_t> bytes = backing.read(*file, 0, read);
       if (bytes &&
           std::equal(read.begin(), read.begin() + *bytes, encoded.begin(), encoded.end())) {
-        return 0;
+        return {};
       }
     }
   }
   const std::string hidden = new_hidden_name();
-  if (const int failed =
-          write_own_file(volume_, folder_, hidden.c_str(), libcrypto::bytes_of(stored_.encoded));
-      failed != 0) {
+  if (const Result<void> written = write_own_file(volume_, folder_, hidden.c_str(), encoded);
+      !written) {
     was_unused_ = false;
-    return failed;
+    return written;
   }
-  const int failed = volume_.unsynced().replace(folder_, hidden.c_str(), own_name.c_str());
-  if (failed != 0) {
+  const Result<void> replaced =
+      volume_.unsynced().replace(folder_, hidden.c_str(), own_name.c_str());
+  if (!replaced) {
     was_unused_ = false;
     (void)volume_.unsynced().remove(folder_, hidden.c_str());
   }
-  return failed;
+  return replaced;
 }
 
-int LongNameFile::undo(int error) {
-  if (error != 0 && was_unused_) {
+Result<void> LongNameFile::undo_unless(Result<void> named) {
+  if (!named && was_unused_) {
     remove();
   }
-  return error;
+  return named;
 }
 
 void LongNameFile::remove() {
@@ -131,16 +131,17 @@ void LongNameFile::remove() {
   }
 }
 
-int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name, int content) {
+Result<void> remove_empty_folder(WritableVolume& volume, FolderRef parent, const std::string& name,
+                                 FolderRef content) {
   const Backing& backing = volume.backing();
   HiddenEntries found;
-  if (const int error = find_hidden(volume.volume(), content, found); error != 0) {
-    return error;
+  if (const Result<void> done = find_hidden(volume.volume(), content, found); !done) {
+    return done;
   }
   for (const auto* const names : {&found.folders, &found.long_name_files}) {
     for (const std::string& hidden : *names) {
-      if (const int error = remove_hidden(volume, content, hidden); error != 0) {
-        return error;
+      if (const Result<void> done = remove_hidden(volume, content, hidden); !done) {
+        return done;
       }
     }
   }
@@ -149,19 +150,19 @@ int remove_empty_folder(WritableVolume& volume, int parent, const std::string& n
   }
   // Under a hidden name nobody misses the IV.
   const std::string hidden = new_hidden_name();
-  if (const int error = backing.rename(parent, name.c_str(), parent, hidden.c_str(), 0);
-      error != 0) {
-    return error;
+  if (const Result<void> done = backing.rename(parent, name.c_str(), parent, hidden.c_str(), 0);
+      !done) {
+    return done;
   }
-  const int error = volume.unsynced().remove(content, folder_iv_file());
-  if (error != 0 && error != ENOENT) {
+  const Result<void> removed = volume.unsynced().remove(content, folder_iv_file());
+  if (!removed && !removed.failed_with(ENOENT)) {
     (void)rename_to_free_name(backing, parent, hidden.c_str(), parent, name.c_str());
-    return error;
+    return removed;
   }
   // The folder has lost its name and had no entries. If it cannot be removed now, it will be
   // together with its parent.
   (void)backing.remove(parent, hidden.c_str(), true);
-  return 0;
+  return {};
 }
 
 }  // namespace paes::volume

@@ -11,29 +11,31 @@
 namespace paes::volume {
 
 // Renames if nothing has the new name: renameat2(2) with RENAME_NOREPLACE, and two steps where the
-// file system knows no flags. The caller has locked both folders. 0 or an errno.
-[[nodiscard]] int rename_to_free_name(const Backing& backing, int folder, const char* name,
-                                      int to_folder, const char* to_name);
+// file system knows no flags. The caller has locked both folders.
+[[nodiscard]] Result<void> rename_to_free_name(const Backing& backing, FolderRef folder,
+                                               const char* name, FolderRef to_folder,
+                                               const char* to_name);
 
 // Writes a small file, which is then in the volume's list of what has to be synced. The file is
-// gone again if that fails. 0 or an errno.
-[[nodiscard]] int write_own_file(WritableVolume& volume, int folder, const char* name, Bytes bytes);
+// gone again if that fails.
+[[nodiscard]] Result<void> write_own_file(WritableVolume& volume, FolderRef folder,
+                                          const char* name, Bytes bytes);
 // The IV of a new folder.
-[[nodiscard]] int write_folder_iv(WritableVolume& volume, int folder, const vault::FolderIv& iv);
+[[nodiscard]] Result<void> write_folder_iv(WritableVolume& volume, FolderRef folder,
+                                           const vault::FolderIv& iv);
 
 // The file of a long name, which has to be there before something gets the name. For names that are
 // not long nothing happens. The caller has locked the folder.
 class LongNameFile {
  public:
-  LongNameFile(WritableVolume& volume, int folder, const StoredName& stored)
+  LongNameFile(WritableVolume& volume, FolderRef folder, const StoredName& stored)
       : volume_(volume), folder_(folder), stored_(stored) {}
 
-  // Makes it. If there is one already, it stays, or is replaced if it does not hold this name. 0 or
-  // an errno.
-  [[nodiscard]] int make();
-  // After an error nothing got the name: removes the file, if nothing had the name before. Gives
-  // back `error`.
-  int undo(int error);
+  // Makes it. If there is one already, it stays, or is replaced if it does not hold this name.
+  [[nodiscard]] Result<void> make();
+  // If that has failed for which it was made, nothing got the name: removes the file, if nothing
+  // had the name before. Gives back `named`.
+  Result<void> undo_unless(Result<void> named);
   // Nothing has the name any more. What cannot be removed harms nobody.
   void remove();
 
@@ -41,14 +43,14 @@ class LongNameFile {
   [[nodiscard]] std::string name() const;
 
   WritableVolume& volume_;
-  int folder_;
+  FolderRef folder_;
   const StoredName& stored_;
   bool was_unused_ = false;
 };
 
 // Removes what is stored under `name`, a folder without entries in it, and everything hidden in
 // that. `content` is that folder. ENOTEMPTY if it has entries. The caller has locked both.
-[[nodiscard]] int remove_empty_folder(WritableVolume& volume, int parent, const std::string& name,
-                                      int content);
+[[nodiscard]] Result<void> remove_empty_folder(WritableVolume& volume, FolderRef parent,
+                                               const std::string& name, FolderRef content);
 
 }  // namespace paes::volume

@@ -40,7 +40,7 @@ void take_back(const Backing& backing, const StoredChange& change, std::size_t w
     const Bytes rest = change.old.subspan(static_cast<std::size_t>(torn - change.old_offset));
     (void)write_all(backing, change.file, torn, rest.first(std::min(rest.size(), change.stride)));
   }
-  const Result<struct stat> status = backing.status(change.file, "");
+  const Result<struct stat> status = backing.status(change.file);
   const std::uint64_t length = std::max(change.old_length, torn);
   if (status && static_cast<std::uint64_t>(status->st_size) > length) {
     (void)backing.set_length(change.file, length);
@@ -54,9 +54,9 @@ void make(const Backing& backing, const StoredChange& change) {
     return;
   }
   const WriteOutcome written = write_all(backing, change.file, change.offset, change.bytes);
-  if (written.error != 0 && change.stride != 0) {
+  if (!written.result && change.stride != 0) {
     take_back(backing, change, written.bytes);
-  } else if (change.length_after && backing.set_length(change.file, *change.length_after) != 0 &&
+  } else if (change.length_after && !backing.set_length(change.file, *change.length_after) &&
              change.stride != 0) {
     take_back(backing, change, 0);
   }
@@ -74,13 +74,13 @@ struct PendingWrites::Memory {
   std::array<std::uint8_t, most_old_blocks * max_sealed_block_bytes> old;
 };
 
-WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset, Bytes from) {
+WriteOutcome write_all(const Backing& backing, FileRef file, std::uint64_t offset, Bytes from) {
   WriteOutcome written;
   while (written.bytes < from.size()) {
     const Result<std::size_t> bytes =
         backing.write(file, offset + written.bytes, from.subspan(written.bytes));
     if (!bytes || *bytes == 0) {
-      written.error = bytes ? EIO : bytes.error();
+      written.result = bytes ? Errno(EIO) : bytes.error();
       break;
     }
     written.bytes += *bytes;
@@ -125,7 +125,7 @@ void PendingWrites::Slot::done() noexcept {
 WriteOutcome PendingWrites::Slot::write(const Backing& backing, const StoredChange& change) {
   note(change);
   const WriteOutcome written = write_all(backing, change.file, change.offset, change.bytes);
-  if (written.error == 0) {
+  if (written.result) {
     done();
   }
   return written;

@@ -23,19 +23,19 @@
 
 namespace paes::volume {
 
-// How much a series of writes has written, and the errno that ended it.
+// How much a series of writes has written, and whether that is everything.
 struct WriteOutcome {
   std::size_t bytes = 0;
-  int error = 0;
+  Result<void> result;
 };
 
 // Writes all of it, in as many calls as the system wants.
-[[nodiscard]] WriteOutcome write_all(const Backing& backing, int file, std::uint64_t offset,
+[[nodiscard]] WriteOutcome write_all(const Backing& backing, FileRef file, std::uint64_t offset,
                                      Bytes from);
 
 // A change of a file's stored content. Before it and after it the file has whole blocks.
 struct StoredChange {
-  int file = -1;
+  FileRef file;
   std::uint64_t offset = 0;
   Bytes bytes;  // written at `offset`
   // The file's length is set to this afterwards.

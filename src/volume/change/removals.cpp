@@ -19,23 +19,22 @@ constexpr mode_t changeable = S_IRWXU;
 // A folder of the backing tree that is to be removed, open to be looked into.
 class DoomedFolder {
  public:
-  DoomedFolder(WritableVolume& volume, int parent, const std::string& name)
+  DoomedFolder(WritableVolume& volume, FolderRef parent, const std::string& name)
       : volume_(volume), parent_(parent), name_(name) {}
 
   // Opens it, if it is a folder, and locks it together with `others`. What was found still has the
-  // name then: it is not what another thread has just given it. 0, or the errno for which nothing
-  // is locked.
-  [[nodiscard]] int lock_with(const std::vector<int>& others) {
+  // name then: it is not what another thread has just given it. After a failure nothing is locked.
+  [[nodiscard]] Result<void> lock_with(const std::vector<FolderRef>& others) {
     for (;;) {
-      open();
-      std::vector<int> folders = others;
-      if (error_ == 0) {
-        folders.push_back(descriptor());
+      content_ = volume_.backing().open(parent_, name_.c_str(), O_PATH | O_DIRECTORY);
+      std::vector<FolderRef> folders = others;
+      if (content_) {
+        folders.emplace_back(*content_);
       }
       locks_ = volume_.lock_folders(folders);
       const Result<bool> is_still_there = has_name();
       if (is_still_there && *is_still_there) {
-        return 0;
+        return {};
       }
       locks_.clear();
       if (!is_still_there) {
@@ -43,145 +42,136 @@ class DoomedFolder {
       }
     }
   }
-  // Why it could not be opened: ENOTDIR if it is no folder. 0 if it is open.
-  [[nodiscard]] int error() const noexcept { return error_; }
-  [[nodiscard]] int descriptor() const noexcept { return content_.number(); }
+  // ENOTDIR if it is no folder.
+  [[nodiscard]] const Result<Descriptor>& content() const noexcept { return content_; }
 
-  // The caller has locked it and its parent. `name` is what it has by now. 0 or an errno, and then
-  // it is as it was.
-  [[nodiscard]] int remove(int parent, const std::string& name) {
-    const int error = remove_empty_folder(volume_, parent, name, descriptor());
-    if (error != EACCES) {
-      return error;
+  // It is open, and the caller has locked it and its parent. `name` is what it has by now. After a
+  // failure it is as it was.
+  [[nodiscard]] Result<void> remove(FolderRef parent, const std::string& name) {
+    const FolderRef content(*content_);
+    const Result<void> removed = remove_empty_folder(volume_, parent, name, content);
+    if (!removed.failed_with(EACCES)) {
+      return removed;
     }
     // Its owner may remove a folder that its mode does not let anybody change.
-    const Result<struct stat> status = volume_.backing().status(descriptor(), "");
+    const Result<struct stat> status = volume_.backing().status(content);
     if (!status || (status->st_mode & changeable) == changeable) {
-      return error;
+      return removed;
     }
     const mode_t mode = status->st_mode & ~static_cast<mode_t>(S_IFMT);
-    if (volume_.backing().set_mode(descriptor(), "", mode | changeable) != 0) {
-      return error;
+    if (!volume_.backing().set_mode(content, mode | changeable)) {
+      return removed;
     }
-    const int second = remove_empty_folder(volume_, parent, name, descriptor());
-    if (second != 0) {
-      (void)volume_.backing().set_mode(descriptor(), "", mode);
+    const Result<void> second = remove_empty_folder(volume_, parent, name, content);
+    if (!second) {
+      (void)volume_.backing().set_mode(content, mode);
     }
     return second;
   }
 
  private:
-  void open() {
-    Result<Descriptor> content =
-        volume_.backing().open(parent_, name_.c_str(), O_PATH | O_DIRECTORY);
-    error_ = content.error();
-    content_ = content ? std::move(*content) : Descriptor();
-  }
-  // Whether the name still has what open() found, or still no folder.
+  // Whether the name still has what was found, or still no folder.
   [[nodiscard]] Result<bool> has_name() const {
-    const Result<struct stat> named = volume_.backing().status(parent_, name_.c_str());
-    if (!named && named.error() != ENOENT) {
-      return Failure{named.error()};
+    const Result<struct stat> named = volume_.backing().status({parent_, name_.c_str()});
+    if (!named && !named.failed_with(ENOENT)) {
+      return named.error();
     }
-    if (error_ != 0) {
-      const bool was_no_folder = error_ == ENOENT || error_ == ENOTDIR;
-      return !(was_no_folder && named && S_ISDIR(named->st_mode));
+    if (!content_) {
+      return !(content_.failed_with(ENOENT, ENOTDIR) && named && S_ISDIR(named->st_mode));
     }
-    const Result<struct stat> opened = volume_.backing().status(descriptor(), "");
+    const Result<struct stat> opened = volume_.backing().status(*content_);
     if (!opened) {
-      return Failure{opened.error()};
+      return opened.error();
     }
     return named && named->st_dev == opened->st_dev && named->st_ino == opened->st_ino;
   }
 
   WritableVolume& volume_;
-  int parent_;
+  FolderRef parent_;
   const std::string& name_;
-  Descriptor content_;
-  int error_ = 0;
+  Result<Descriptor> content_ = Errno(ENOENT);
   std::vector<std::unique_lock<std::mutex>> locks_;
 };
 
 // One place of a rename.
 struct Place {
-  int folder;
+  FolderRef folder;
   StoredName stored;
 
   [[nodiscard]] const char* name() const noexcept { return stored.name.c_str(); }
 };
 
 // The same for a file system that cannot exchange names. The name has nothing for a moment.
-int replace_without_exchange(const Backing& backing, const Place& from, const Place& to,
-                             DoomedFolder& doomed) {
+Result<void> replace_without_exchange(const Backing& backing, const Place& from, const Place& to,
+                                      DoomedFolder& doomed) {
   const std::string hidden = new_hidden_name();
-  if (const int error = backing.rename(to.folder, to.name(), to.folder, hidden.c_str(), 0);
-      error != 0) {
-    return error;
+  if (const Result<void> done = backing.rename(to.folder, to.name(), to.folder, hidden.c_str(), 0);
+      !done) {
+    return done;
   }
-  int error = backing.rename(from.folder, from.name(), to.folder, to.name(), 0);
-  if (error == 0) {
-    error = doomed.remove(to.folder, hidden);
-    if (error == 0 || backing.rename(to.folder, to.name(), from.folder, from.name(), 0) != 0) {
-      return error;
+  Result<void> replaced = backing.rename(from.folder, from.name(), to.folder, to.name(), 0);
+  if (replaced) {
+    replaced = doomed.remove(to.folder, hidden);
+    if (replaced || !backing.rename(to.folder, to.name(), from.folder, from.name(), 0)) {
+      return replaced;
     }
   }
   (void)rename_to_free_name(backing, to.folder, hidden.c_str(), to.folder, to.name());
-  return error;
+  return replaced;
 }
 
-// A folder that has only its IV takes the place of another: the system does not know that the other
-// is empty.
-int replace_empty_folder(WritableVolume& volume, const Place& from, const Place& to,
-                         DoomedFolder& doomed, int error) {
+// A folder that has only its IV takes the place of another, after the system has refused that: it
+// does not know that the other is empty.
+Result<void> replace_empty_folder(WritableVolume& volume, const Place& from, const Place& to,
+                                  DoomedFolder& doomed, Errno refusal) {
   const Backing& backing = volume.backing();
-  const Result<struct stat> source = backing.status(from.folder, from.name());
+  const Result<struct stat> source = backing.status({from.folder, from.name()});
   if (!source || !S_ISDIR(source->st_mode)) {
-    return source ? error : source.error();
+    return source ? refusal : source.error();
   }
-  if (const int failed = check_empty(volume.volume(), doomed.descriptor());
-      failed != 0 && failed != EACCES) {
-    return failed;
+  if (const Result<void> empty = check_empty(volume.volume(), FolderRef(*doomed.content()));
+      !empty && !empty.failed_with(EACCES)) {
+    return empty;
   }
-  const int exchanged =
+  const Result<void> exchanged =
       backing.rename(from.folder, from.name(), to.folder, to.name(), RENAME_EXCHANGE);
-  if (exchanged == EINVAL) {
+  if (exchanged.failed_with(EINVAL)) {
     return replace_without_exchange(backing, from, to, doomed);
   }
-  if (exchanged != 0) {
+  if (!exchanged) {
     return exchanged;
   }
-  const int failed = doomed.remove(from.folder, from.stored.name);
-  if (failed != 0) {
+  const Result<void> removed = doomed.remove(from.folder, from.stored.name);
+  if (!removed) {
     (void)backing.rename(from.folder, from.name(), to.folder, to.name(), RENAME_EXCHANGE);
   }
-  return failed;
+  return removed;
 }
 
-int rename_stored(WritableVolume& volume, const Place& from, const Place& to, unsigned flags,
-                  DoomedFolder& doomed) {
+Result<void> rename_stored(WritableVolume& volume, const Place& from, const Place& to,
+                           unsigned flags, DoomedFolder& doomed) {
   const Backing& backing = volume.backing();
-  const int error =
+  const Result<void> renamed =
       flags == RENAME_NOREPLACE
           ? rename_to_free_name(backing, from.folder, from.name(), to.folder, to.name())
           : backing.rename(from.folder, from.name(), to.folder, to.name(), flags);
   // Some file systems say that a folder is not empty, others that it exists.
-  if ((error != ENOTEMPTY && error != EEXIST) || flags != 0) {
-    return error;
+  if (!renamed.failed_with(ENOTEMPTY, EEXIST) || flags != 0) {
+    return renamed;
   }
-  if (doomed.descriptor() >= 0) {
-    return replace_empty_folder(volume, from, to, doomed, error);
+  if (doomed.content()) {
+    return replace_empty_folder(volume, from, to, doomed, renamed.error());
   }
-  const bool was_no_folder = doomed.error() == ENOENT || doomed.error() == ENOTDIR;
-  return was_no_folder ? error : doomed.error();
+  return doomed.content().failed_with(ENOENT, ENOTDIR) ? renamed : doomed.content().error();
 }
 
 }  // namespace
 
-int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
-           const Folder& to_folder, std::string_view to_name, unsigned flags) {
+Result<void> rename(WritableVolume& volume, const Folder& folder, std::string_view name,
+                    const Folder& to_folder, std::string_view to_name, unsigned flags) {
   const bool leaves_whiteout = (flags & ~unsigned{RENAME_NOREPLACE}) == RENAME_WHITEOUT;
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE && !leaves_whiteout) {
-    return EINVAL;
+    return Errno(EINVAL);
   }
   Result<StoredName> from_stored = folder.stored_name(name);
   Result<StoredName> to_stored = to_folder.stored_name(to_name);
@@ -191,67 +181,68 @@ int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
   const Place from{folder.descriptor(), std::move(*from_stored)};
   const Place to{to_folder.descriptor(), std::move(*to_stored)};
   DoomedFolder doomed(volume, to.folder, to.stored.name);
-  if (const int error = doomed.lock_with({from.folder, to.folder}); error != 0) {
-    return error;
+  if (const Result<void> locked = doomed.lock_with({from.folder, to.folder}); !locked) {
+    return locked;
   }
   const Backing& backing = volume.backing();
-  if (const Result<struct stat> source = backing.status(from.folder, from.name()); !source) {
+  if (const Result<struct stat> source = backing.status({from.folder, from.name()}); !source) {
     return source.error();
   }
   LongNameFile to_long_name(volume, to.folder, to.stored);
-  if (const int error = to_long_name.make(); error != 0) {
-    return error;
+  if (const Result<void> done = to_long_name.make(); !done) {
+    return done;
   }
   // What is moved may have been on disk for long. It must not come to depend on an IV or a long
   // name that is not.
   if (from.folder != to.folder || !to.stored.encoded.empty() || flags == RENAME_EXCHANGE) {
-    if (const int error = volume.unsynced().sync(); error != 0) {
-      return to_long_name.undo(error);
+    if (const Result<void> synced = volume.unsynced().sync(); !synced) {
+      return to_long_name.undo_unless(synced);
     }
   }
-  if (const int error = rename_stored(volume, from, to, flags, doomed); error != 0) {
-    return to_long_name.undo(error);
+  if (const Result<void> renamed = rename_stored(volume, from, to, flags, doomed); !renamed) {
+    return to_long_name.undo_unless(renamed);
   }
   if (!from.stored.encoded.empty() && flags != RENAME_EXCHANGE) {
     // Two names of one file stay as they are, and so does a name that is renamed to itself.
-    const Result<struct stat> left = backing.status(from.folder, from.name());
-    if (!left && left.error() == ENOENT) {
+    const Result<struct stat> left = backing.status({from.folder, from.name()});
+    if (left.failed_with(ENOENT)) {
       LongNameFile(volume, from.folder, from.stored).remove();
     }
   }
-  return 0;
+  return {};
 }
 
-int remove_file(WritableVolume& volume, const Folder& folder, std::string_view name) {
+Result<void> remove_file(WritableVolume& volume, const Folder& folder, std::string_view name) {
   const Result<StoredName> stored = folder.stored_name(name);
   if (!stored) {
     return stored.error();
   }
   const auto locks = volume.lock_folders({folder.descriptor()});
-  const int error = volume.backing().remove(folder.descriptor(), stored->name.c_str(), false);
-  if (error == 0) {
+  const Result<void> removed =
+      volume.backing().remove(folder.descriptor(), stored->name.c_str(), false);
+  if (removed) {
     LongNameFile(volume, folder.descriptor(), *stored).remove();
   }
-  return error;
+  return removed;
 }
 
-int remove_folder(WritableVolume& volume, const Folder& folder, std::string_view name) {
+Result<void> remove_folder(WritableVolume& volume, const Folder& folder, std::string_view name) {
   const Result<StoredName> stored = folder.stored_name(name);
   if (!stored) {
     return stored.error();
   }
   DoomedFolder doomed(volume, folder.descriptor(), stored->name);
-  if (const int error = doomed.lock_with({folder.descriptor()}); error != 0) {
-    return error;
+  if (const Result<void> locked = doomed.lock_with({folder.descriptor()}); !locked) {
+    return locked;
   }
-  if (doomed.error() != 0) {
-    return doomed.error();
+  if (!doomed.content()) {
+    return doomed.content().error();
   }
-  const int error = doomed.remove(folder.descriptor(), stored->name);
-  if (error == 0) {
+  const Result<void> removed = doomed.remove(folder.descriptor(), stored->name);
+  if (removed) {
     LongNameFile(volume, folder.descriptor(), *stored).remove();
   }
-  return error;
+  return removed;
 }
 
 }  // namespace paes::volume

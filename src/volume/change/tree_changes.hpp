@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names in a volume are made, moved and removed. Each call is several on the backing tree, in such
 // an order that after each of them a name has what it had before or what it gets, and that what is
-// left over is hidden from all who list the folder. After a failure everything is as before. The
-// answers are 0 or an errno where nothing else is said.
+// left over is hidden from all who list the folder. After a failure everything is as before.
 #pragma once
 
 #include <sys/types.h>
@@ -31,31 +30,33 @@ struct NewEntry {
 // EEXIST if something has the name.
 [[nodiscard]] Result<WritableFile> create_file(WritableVolume& volume, const Folder& folder,
                                                std::string_view name, const NewEntry& entry);
-[[nodiscard]] int make_folder(WritableVolume& volume, const Folder& folder, std::string_view name,
-                              const NewEntry& entry);
+[[nodiscard]] Result<void> make_folder(WritableVolume& volume, const Folder& folder,
+                                       std::string_view name, const NewEntry& entry);
 // A pipe, a socket, a device or an empty file, as entry.mode says.
-[[nodiscard]] int make_node(WritableVolume& volume, const Folder& folder, std::string_view name,
-                            const NewEntry& entry, dev_t device);
-[[nodiscard]] int make_link(WritableVolume& volume, const Folder& folder, std::string_view name,
-                            std::string_view target, const std::optional<Owner>& owner);
-// One more name for what is stored in a folder of the backing tree under `stored`, or for the
-// descriptor itself if that is empty. This and rename() sync the volume's own files first, so that
-// nothing that is on disk comes to depend on what is not.
-[[nodiscard]] int add_name(WritableVolume& volume, int from, const char* stored,
-                           const Folder& folder, std::string_view name);
+[[nodiscard]] Result<void> make_node(WritableVolume& volume, const Folder& folder,
+                                     std::string_view name, const NewEntry& entry, dev_t device);
+[[nodiscard]] Result<void> make_link(WritableVolume& volume, const Folder& folder,
+                                     std::string_view name, std::string_view target,
+                                     const std::optional<Owner>& owner);
+// One more name for something in the backing tree. This and rename() sync the volume's own files
+// first, so that nothing that is on disk comes to depend on what is not.
+[[nodiscard]] Result<void> add_name(WritableVolume& volume, EntryRef entry, const Folder& folder,
+                                    std::string_view name);
 
 // `flags` as renameat2(2): 0, RENAME_NOREPLACE or RENAME_EXCHANGE, or RENAME_WHITEOUT with or
 // without the first; EINVAL for others, and where the backing file system can neither exchange
 // names nor leave whiteouts. A whiteout is stored as the system makes it, a device file that
 // overlayfs knows. Where an empty folder is replaced, a crash may leave it under the old name;
 // where names cannot be exchanged, it may be gone and the other folder have its old name still.
-[[nodiscard]] int rename(WritableVolume& volume, const Folder& folder, std::string_view name,
-                         const Folder& to_folder, std::string_view to_name, unsigned flags);
+[[nodiscard]] Result<void> rename(WritableVolume& volume, const Folder& folder,
+                                  std::string_view name, const Folder& to_folder,
+                                  std::string_view to_name, unsigned flags);
 
 // Everything but a folder.
-[[nodiscard]] int remove_file(WritableVolume& volume, const Folder& folder, std::string_view name);
+[[nodiscard]] Result<void> remove_file(WritableVolume& volume, const Folder& folder,
+                                       std::string_view name);
 // ENOTEMPTY if it has entries. What a crash may have left over in it is removed, too.
-[[nodiscard]] int remove_folder(WritableVolume& volume, const Folder& folder,
-                                std::string_view name);
+[[nodiscard]] Result<void> remove_folder(WritableVolume& volume, const Folder& folder,
+                                         std::string_view name);
 
 }  // namespace paes::volume

@@ -12,8 +12,8 @@
 
 namespace paes::volume {
 
-int Unsynced::add(Descriptor file, Bytes content) {
-  const Result<struct stat> status = backing_.status(file.number(), "");
+Result<void> UnsyncedFiles::add(Descriptor file, Bytes content) {
+  const Result<struct stat> status = backing_.status(file);
   if (!status) {
     return status.error();
   }
@@ -22,42 +22,42 @@ int Unsynced::add(Descriptor file, Bytes content) {
   {
     const std::lock_guard lock(mutex_);
     if (is_covered && are_too_many_) {
-      return 0;
+      return {};
     }
     if (files_.size() < max_files) {
       files_.push_back(std::move(added));
-      return 0;
+      return {};
     }
     if (is_covered) {
       are_too_many_ = true;
       // To sync the file system writes nothing anew.
       std::erase_if(
           files_, [&](const File& each) { return !each.has_failed && whole_.covers(each.status); });
-      return 0;
+      return {};
     }
   }
   (void)whole_.sync();  // writes them together, so that each has less to wait for
-  if (const int error = sync(); error != 0) {
-    return error;
+  if (const Result<void> done = sync(); !done) {
+    return done;
   }
   const std::lock_guard lock(mutex_);
   files_.push_back(std::move(added));
-  return 0;
+  return {};
 }
 
 // Another file may have been made since, and have its inode, if it was in the list no more.
-void Unsynced::drop_removed(const struct stat& status) {
+void UnsyncedFiles::drop_removed(const struct stat& status) {
   const std::lock_guard lock(mutex_);
   std::erase_if(files_, [&](const File& each) {
     if (each.status.st_dev != status.st_dev || each.status.st_ino != status.st_ino) {
       return false;
     }
-    const Result<struct stat> now = backing_.status(each.descriptor.number(), "");
+    const Result<struct stat> now = backing_.status(each.descriptor);
     return now && now->st_nlink == 0;
   });
 }
 
-std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
+std::optional<UnsyncedFiles::File> UnsyncedFiles::take(const struct stat& status) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(files_.begin(), files_.end(), [&](const File& each) {
     return each.status.st_dev == status.st_dev && each.status.st_ino == status.st_ino;
@@ -73,35 +73,35 @@ std::optional<Unsynced::File> Unsynced::take(const struct stat& status) {
 // Nobody who syncs meanwhile misses a file that stays after all: it leaves the list after the
 // change or, where a file that is open would get another name instead, while nobody can sync.
 template <typename Change>
-int Unsynced::lose(int folder, const char* name, const Change& change) {
-  const Result<struct stat> status = backing_.status(folder, name);
+Result<void> UnsyncedFiles::lose(FolderRef folder, const char* name, const Change& change) {
+  const Result<struct stat> status = backing_.status({folder, name});
   if (!status) {
     return change();
   }
   if (backing_.removes_open_files(folder)) {
-    const int error = change();
-    if (error == 0) {
+    const Result<void> changed = change();
+    if (changed) {
       drop_removed(*status);
     }
-    return error;
+    return changed;
   }
   const std::lock_guard syncing(syncing_);  // whoever syncs has them open
   std::optional<File> taken = take(*status);
   if (taken) {
     taken->descriptor = Descriptor();
   }
-  const int error = change();
-  if (error != 0 && taken) {
+  const Result<void> changed = change();
+  if (!changed && taken) {
     put_back(folder, name, std::move(*taken));
   }
-  return error;
+  return changed;
 }
 
 // The descriptor that would have heard of errors is closed, so the content is written anew. Where
 // nobody but root may open the file for writing, it is synced at once: in the list it would fail
 // whenever it is to be written. Who opens it after its error was told hears nothing of that, so
 // such a file is then lost.
-void Unsynced::put_back(int folder, const char* name, File file) {
+void UnsyncedFiles::put_back(FolderRef folder, const char* name, File file) {
   constexpr int flags = O_NONBLOCK;
   if (Result<Descriptor> writing = backing_.open(folder, name, O_WRONLY | flags); writing) {
     file.descriptor = std::move(*writing);
@@ -111,39 +111,39 @@ void Unsynced::put_back(int folder, const char* name, File file) {
     return;
   }
   if (file.has_failed) {
-    lost_ = EIO;
+    lost_ = Errno(EIO);
     return;
   }
   const Result<Descriptor> reading = backing_.open(folder, name, O_RDONLY | flags);
-  const int error = reading ? backing_.sync(reading->number(), false) : reading.error();
-  if (error != 0 && error != ENOENT) {
-    lost_ = error;
+  const Result<void> synced = reading ? backing_.sync(*reading, false) : reading.error();
+  if (!synced && !synced.failed_with(ENOENT)) {
+    lost_ = synced;
   }
 }
 
-int Unsynced::remove(int folder, const char* name) {
+Result<void> UnsyncedFiles::remove(FolderRef folder, const char* name) {
   return lose(folder, name, [&] { return backing_.remove(folder, name, false); });
 }
 
-int Unsynced::replace(int folder, const char* from, const char* name) {
+Result<void> UnsyncedFiles::replace(FolderRef folder, const char* from, const char* name) {
   return lose(folder, name, [&] { return backing_.rename(folder, from, folder, name, 0); });
 }
 
-int Unsynced::sync(File& file) const {
+Result<void> UnsyncedFiles::sync(File& file) const {
   if (file.has_failed) {
-    const WriteOutcome written = write_all(backing_, file.descriptor.number(), 0, file.content);
-    if (written.error != 0) {
-      return written.error;
+    const WriteOutcome written = write_all(backing_, file.descriptor, 0, file.content);
+    if (!written.result) {
+      return written.result;
     }
   }
-  const int error = backing_.sync(file.descriptor.number(), false);
-  file.has_failed = file.has_failed || error != 0;
-  return error;
+  const Result<void> synced = backing_.sync(file.descriptor, false);
+  file.has_failed = file.has_failed || !synced;
+  return synced;
 }
 
-int Unsynced::sync() {
+Result<void> UnsyncedFiles::sync() {
   const std::lock_guard syncing(syncing_);
-  if (lost_ != 0) {
+  if (!lost_) {
     return lost_;
   }
   std::vector<File> files;
@@ -154,11 +154,11 @@ int Unsynced::sync() {
     std::swap(all, are_too_many_);
   }
   while (!files.empty()) {
-    if (const int error = sync(files.back()); error != 0) {
+    if (const Result<void> synced = sync(files.back()); !synced) {
       const std::lock_guard lock(mutex_);
       std::move(files.begin(), files.end(), std::back_inserter(files_));
       are_too_many_ = are_too_many_ || all;
-      return error;
+      return synced;
     }
     files.pop_back();
   }

@@ -16,25 +16,26 @@
 namespace paes::volume {
 
 // Safe to use from any number of threads.
-class Unsynced {
+class UnsyncedFiles {
  public:
   // Both outlive this.
-  Unsynced(const Backing& backing, WholeSync& whole) noexcept : backing_(backing), whole_(whole) {}
+  UnsyncedFiles(const Backing& backing, WholeSync& whole) noexcept
+      : backing_(backing), whole_(whole) {}
 
-  // `content` is the whole content of the file, which is open for writing. 0, or the errno for
-  // which the list has no room for it: those in it cannot be synced.
-  [[nodiscard]] int add(Descriptor file, Bytes content);
-  // Removes the file with that name, which may be in the list, and then no longer is. 0, or an
-  // errno for which it stays, also in the list.
-  [[nodiscard]] int remove(int folder, const char* name);
+  // `content` is the whole content of the file, which is open for writing. Fails if the list has no
+  // room for it, because those in it cannot be synced.
+  [[nodiscard]] Result<void> add(Descriptor file, Bytes content);
+  // Removes the file with that name, which may be in the list, and then no longer is. After a
+  // failure it stays, also in the list.
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name);
   // Gives what has the name `from` the name of such a file, as remove().
-  [[nodiscard]] int replace(int folder, const char* from, const char* name);
-  // 0 or an errno. All that was added before the call is on disk when the answer is 0. The system
-  // reports only once that it could not write something, and takes it for written from then on. So
-  // what could not be synced is written anew by the next call. That cannot be done where the whole
-  // file system was synced, nor where a file can no longer be opened for writing: the error is then
-  // the answer for ever.
-  [[nodiscard]] int sync();
+  [[nodiscard]] Result<void> replace(FolderRef folder, const char* from, const char* name);
+  // All that was added before the call is on disk if it succeeds. The system reports only once that
+  // it could not write something, and takes it for written from then on. So what could not be
+  // synced is written anew by the next call. That cannot be done where the whole file system was
+  // synced, nor where a file can no longer be opened for writing: the error is then the answer for
+  // ever.
+  [[nodiscard]] Result<void> sync();
 
  private:
   struct File {
@@ -44,17 +45,16 @@ class Unsynced {
     bool has_failed = false;
   };
 
-  // 0 or an errno.
-  [[nodiscard]] int sync(File& file) const;
-  // Removes or replaces the file with that name by `change`, whose answer is 0 or an errno.
+  [[nodiscard]] Result<void> sync(File& file) const;
+  // Removes or replaces the file with that name by `change`.
   template <typename Change>
-  [[nodiscard]] int lose(int folder, const char* name, const Change& change);
+  [[nodiscard]] Result<void> lose(FolderRef folder, const char* name, const Change& change);
   // Drops the file with that status from the list if its last name is gone.
   void drop_removed(const struct stat& status);
   // Takes it out of the list, if it is there.
   [[nodiscard]] std::optional<File> take(const struct stat& status);
   // It was taken and closed, and still has the name. Its caller holds syncing_.
-  void put_back(int folder, const char* name, File file);
+  void put_back(FolderRef folder, const char* name, File file);
 
   // Descriptors are few. Above it the whole file system is synced instead, and where that does not
   // answer for the files, these are synced to make room.
@@ -66,9 +66,9 @@ class Unsynced {
   std::mutex mutex_;
   std::vector<File> files_;
   bool are_too_many_ = false;
-  // For whoever holds syncing_: the errno of a sync of the file system, or of a file that cannot be
-  // written anew.
-  int lost_ = 0;
+  // For whoever holds syncing_: how a sync of the file system has failed, or of a file that cannot
+  // be written anew.
+  Result<void> lost_;
 };
 
 }  // namespace paes::volume

@@ -3,17 +3,17 @@
 
 namespace paes::volume {
 
-WholeSync::WholeSync(const Backing& backing, int root) : backing_(backing), root_(root) {
-  if (const Result<struct stat> status = backing.status(root, ""); status) {
+WholeSync::WholeSync(const Backing& backing, FileRef root) : backing_(backing), root_(root) {
+  if (const Result<struct stat> status = backing.status(root); status) {
     device_ = status->st_dev;
     reports_ = backing.reports_sync_errors(root);
   }
 }
 
-int WholeSync::sync() {
+Result<void> WholeSync::sync() {
   const std::lock_guard lock(mutex_);
-  const int error = backing_.sync_file_system(root_);
-  lost_ = lost_ != 0 ? lost_ : error;
+  const Result<void> synced = backing_.sync_file_system(root_);
+  lost_ = lost_ ? synced : lost_;
   return lost_;
 }
 

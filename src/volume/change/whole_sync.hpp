@@ -15,7 +15,7 @@ class WholeSync {
  public:
   // `backing` outlives this, and `root` stays open as long: it hears of what cannot be written from
   // the beginning.
-  WholeSync(const Backing& backing, int root);
+  WholeSync(const Backing& backing, FileRef root);
 
   // Whether sync() reports everything that could not be written to a file with that status. Each
   // other file has to be synced by itself, and by the descriptor that has written to it, because a
@@ -23,16 +23,16 @@ class WholeSync {
   [[nodiscard]] bool covers(const struct stat& status) const noexcept {
     return reports_ && status.st_dev == device_;
   }
-  // 0 or an errno. The system reports an error only once, so that it is the answer from then on.
-  [[nodiscard]] int sync();
+  // The system reports an error only once, so that it is the answer from then on.
+  [[nodiscard]] Result<void> sync();
 
  private:
   const Backing& backing_;
-  const int root_;
+  const FileRef root_;
   bool reports_ = false;
   dev_t device_ = 0;
   std::mutex mutex_;
-  int lost_ = 0;
+  Result<void> lost_;
 };
 
 }  // namespace paes::volume

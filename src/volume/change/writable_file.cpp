@@ -30,19 +30,19 @@ Range blocks_of(std::uint64_t offset, std::uint64_t bytes) noexcept {
 
 // Writes a run over blocks of a file with a text of `length`. The caller has locked these.
 Result<std::size_t> write_in_place(const WritableVolume& volume, PendingWrites::Slot& slot,
-                                   int file, std::uint64_t length, bool saves_blocks,
+                                   FileRef file, std::uint64_t length, bool saves_blocks,
                                    const SealedRun& run) {
   const BlockLayout layout = volume.volume().content().layout();
   const std::uint64_t first = run.text().first_block();
   StoredBlocks before(volume.volume(), file, slot);
   if (saves_blocks) {
-    if (const int error = before.read(first, run.text().blocks()); error != 0) {
-      return Failure{error};
+    if (const Result<void> done = before.read(first, run.text().blocks()); !done) {
+      return done.error();
     }
   }
   const WriteOutcome written = slot.write(
       volume.backing(), before.change(first, run.sealed(), layout.stored_length(length)));
-  if (written.error == 0) {
+  if (written.result) {
     return run.text().bytes.size();
   }
   const std::size_t whole = written.bytes / layout.stride();
@@ -50,7 +50,7 @@ Result<std::size_t> write_in_place(const WritableVolume& volume, PendingWrites::
     before.put_back(first + whole);
   }
   if (whole == 0) {
-    return Failure{written.error};
+    return written.result.error();
   }
   return whole * block_bytes;
 }
@@ -59,7 +59,7 @@ Result<std::size_t> write_in_place(const WritableVolume& volume, PendingWrites::
 // that there are holes: it counts room beyond the end, too, and what the file system has for
 // itself. A file system that does not know its holes is one that takes this number for all there is
 // to say.
-bool has_holes(const Backing& backing, int file, const struct stat& status) {
+bool has_holes(const Backing& backing, FileRef file, const struct stat& status) {
   constexpr std::uint64_t unit_bytes = 512;  // of st_blocks, on every file system
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes == 0) {
@@ -75,23 +75,22 @@ bool has_holes(const Backing& backing, int file, const struct stat& status) {
 }  // namespace
 
 Result<WritableFile> WritableFile::open(WritableVolume& volume, Descriptor descriptor) {
-  const Result<struct stat> status = volume.backing().status(descriptor.number(), "");
+  const Result<struct stat> status = volume.backing().status(descriptor);
   if (!status) {
-    return Failure{status.error()};
+    return status.error();
   }
   if (!S_ISREG(status->st_mode)) {
-    return Failure{EINVAL};
+    return Errno(EINVAL);
   }
   std::shared_ptr<OpenFile> shared = volume.open_files().of(*status);
   // Whoever opens the file looks by themselves: whoever shares it may not have looked yet.
   if (!volume.saves_all_blocks() && !shared->may_have_holes() &&
-      has_holes(volume.backing(), descriptor.number(), *status)) {
+      has_holes(volume.backing(), descriptor, *status)) {
     shared->note_holes();
   }
   std::unique_ptr<WrittenFiles::File> written;
   if (!volume.whole_sync().covers(*status)) {
-    written =
-        std::make_unique<WrittenFiles::File>(volume.written_files(), descriptor.number(), *status);
+    written = std::make_unique<WrittenFiles::File>(volume.written_files(), descriptor, *status);
   }
   return WritableFile(volume, std::move(descriptor), std::move(shared), std::move(written));
 }
@@ -103,9 +102,9 @@ Result<std::uint64_t> WritableFile::length() const {
 }
 
 Result<std::uint64_t> WritableFile::locked_length() const {
-  const Result<struct stat> status = volume_->backing().status(descriptor(), "");
+  const Result<struct stat> status = volume_->backing().status(descriptor());
   if (!status) {
-    return Failure{status.error()};
+    return status.error();
   }
   return volume_->volume().content().layout().text_length(
       static_cast<std::uint64_t>(status->st_size));
@@ -140,7 +139,7 @@ std::optional<FileId> WritableFile::known_id() const {
 Result<std::size_t> WritableFile::write(std::uint64_t offset, Bytes text, std::string_view path) {
   const std::uint64_t max = max_text_length(volume_->volume().content().layout());
   if (!text.empty() && offset >= max) {
-    return Failure{EFBIG};
+    return Errno(EFBIG);
   }
   text = text.first(static_cast<std::size_t>(std::min<std::uint64_t>(text.size(), max - offset)));
   std::size_t done = 0;
@@ -165,14 +164,14 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
   PendingWrites::Slot slot = volume_->pending().take();
   SealedRun run(volume_->volume().content(), volume_->ahead(), slot.run_room(), {offset, text});
   const std::optional<FileId> known = known_id();
-  const SealedFor sealed_for{known ? *known : random_id(), !known};
+  const SealedFileId sealed_for{known ? *known : random_id(), !known};
   run.seal_whole(sealed_for.id);
   if (known && offset % block_bytes == 0) {
     const BlockLocks::Lock lock = shared_->locks().to_change(blocks_of(offset, text.size()));
     const PendingWrites::DoneAtEnd done_at_end(slot);
     const Result<std::uint64_t> now = locked_length();
     if (!now) {
-      return Failure{now.error()};
+      return now.error();
     }
     const std::uint64_t end = run.text().end();
     const bool is_whole = end % block_bytes == 0;
@@ -189,81 +188,72 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
   const PendingWrites::DoneAtEnd done_at_end(slot);
   ContentChange change(*volume_, slot, descriptor(), *shared_, path);
-  if (const int error = change.begin(); error != 0) {
-    return Failure{error};
-  }
-  return change.write(run, sealed_for);
+  return change.begin().and_then([&] { return change.write(run, sealed_for); });
 }
 
-int WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
+Result<void> WritableFile::set_length(std::uint64_t bytes, std::string_view path) {
   if (bytes > max_text_length(volume_->volume().content().layout())) {
-    return EFBIG;
+    return Errno(EFBIG);
   }
   PendingWrites::Slot slot = volume_->pending().take();
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
   const PendingWrites::DoneAtEnd done_at_end(slot);
   ContentChange change(*volume_, slot, descriptor(), *shared_, path);
-  int error = 0;
-  if (bytes == 0) {
-    error = change.empty();  // also of text that is damaged
-  } else {
-    error = change.begin();
-    error = error == 0 ? change.set_length(bytes) : error;
-  }
+  const Result<void> set = bytes == 0
+                               ? change.empty()  // also of text that is damaged
+                               : change.begin().and_then([&] { return change.set_length(bytes); });
   note_write();
-  return error;
+  return set;
 }
 
-int WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
-                           std::string_view path) {
+Result<void> WritableFile::allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
+                                    std::string_view path) {
   const BlockLayout layout = volume_->volume().content().layout();
   const std::uint64_t max = max_text_length(layout);
   if (bytes == 0) {
-    return EINVAL;
+    return Errno(EINVAL);
   }
   if (offset > max || bytes > max - offset) {
-    return EFBIG;
+    return Errno(EFBIG);
   }
   const std::uint64_t end = offset + bytes;
   const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
   const int what = mode & ~FALLOC_FL_KEEP_SIZE;
   if ((what != 0 && what != FALLOC_FL_ZERO_RANGE && what != FALLOC_FL_PUNCH_HOLE) ||
       (what == FALLOC_FL_PUNCH_HOLE && !keeps_size)) {
-    return EOPNOTSUPP;
+    return Errno(EOPNOTSUPP);
   }
   PendingWrites::Slot slot = volume_->pending().take();
   const BlockLocks::Lock lock = shared_->locks().to_change(whole_file);
   const PendingWrites::DoneAtEnd done_at_end(slot);
   ContentChange change(*volume_, slot, descriptor(), *shared_, path);
-  if (const int error = change.begin(); error != 0) {
-    return error;
+  if (const Result<void> done = change.begin(); !done) {
+    return done;
   }
-  int error = 0;
+  Result<void> made;
   if (what == 0) {
     const std::uint64_t first = offset / block_bytes;
     const std::uint64_t begin = first == 0 ? 0 : layout.offset_of(first);
-    error = volume_->backing().allocate(descriptor(), FALLOC_FL_KEEP_SIZE, begin,
-                                        layout.stored_length(end) - begin);
+    made = volume_->backing().allocate(descriptor(), FALLOC_FL_KEEP_SIZE, begin,
+                                       layout.stored_length(end) - begin);
   } else {
-    error = change.zero(offset, end, what | FALLOC_FL_KEEP_SIZE);
+    made = change.zero(offset, end, what | FALLOC_FL_KEEP_SIZE);
   }
   note_write();
-  if (error != 0 || keeps_size || end <= change.length()) {
-    return error;
+  if (!made || keeps_size || end <= change.length()) {
+    return made;
   }
   ContentChange growth(*volume_, slot, descriptor(), *shared_, path);
-  error = growth.begin();
-  error = error == 0 ? growth.set_length(end) : error;
+  const Result<void> grown = growth.begin().and_then([&] { return growth.set_length(end); });
   note_write();
-  return error;
+  return grown;
 }
 
-int WritableFile::sync(bool data_only) {
-  if (const int error = volume_->unsynced().sync(); error != 0) {
-    return error;
-  }
-  return written_ != nullptr ? written_->sync(data_only)
-                             : volume_->backing().sync(descriptor(), data_only);
+Result<void> WritableFile::sync(bool data_only) {
+  return volume_->unsynced().sync().and_then([&] {
+    return written_ != nullptr ? written_->sync(data_only)
+                               : volume_->backing().sync(descriptor(), data_only);
+  });
 }
 
 Result<std::size_t> copy_range(const WritableFile& from, std::uint64_t from_offset,
@@ -272,11 +262,11 @@ Result<std::size_t> copy_range(const WritableFile& from, std::uint64_t from_offs
                                std::size_t bytes) {
   constexpr auto end = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   if (from_offset > end || to_offset > end || bytes > end - std::max(from_offset, to_offset)) {
-    return Failure{EFBIG};
+    return Errno(EFBIG);
   }
   if (from.shares_file_with(to) && from_offset < to_offset + bytes &&
       to_offset < from_offset + bytes) {
-    return Failure{EINVAL};
+    return Errno(EINVAL);
   }
   thread_local std::vector<std::uint8_t> buffer(max_request_bytes);
   const WipeOnExit wiped(MutableBytes(buffer).first(std::min(bytes, buffer.size())));

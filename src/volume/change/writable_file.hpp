@@ -25,7 +25,7 @@ class WritableFile {
   WritableFile(WritableFile&&) = default;
   WritableFile& operator=(WritableFile&&) = delete;
 
-  [[nodiscard]] int descriptor() const noexcept { return file_.descriptor(); }
+  [[nodiscard]] FileRef descriptor() const noexcept { return file_.descriptor(); }
 
   // Whether both are the same backing file.
   [[nodiscard]] bool shares_file_with(const WritableFile& other) const noexcept {
@@ -43,14 +43,13 @@ class WritableFile {
   // backing file can hold.
   [[nodiscard]] Result<std::size_t> write(std::uint64_t offset, Bytes text, std::string_view path);
 
-  // The rest answers 0 or an errno.
-  [[nodiscard]] int set_length(std::uint64_t bytes, std::string_view path);
-  // As fallocate(2): 0, or of FALLOC_FL_ KEEP_SIZE, PUNCH_HOLE with KEEP_SIZE, ZERO_RANGE with or
-  // without KEEP_SIZE. EOPNOTSUPP for others.
-  [[nodiscard]] int allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
-                             std::string_view path);
+  [[nodiscard]] Result<void> set_length(std::uint64_t bytes, std::string_view path);
+  // As fallocate(2) with a mode of 0, or of FALLOC_FL_ KEEP_SIZE, PUNCH_HOLE with KEEP_SIZE,
+  // ZERO_RANGE with or without KEEP_SIZE. EOPNOTSUPP for others.
+  [[nodiscard]] Result<void> allocate(int mode, std::uint64_t offset, std::uint64_t bytes,
+                                      std::string_view path);
   // With the volume's own files on which this one depends.
-  [[nodiscard]] int sync(bool data_only);
+  [[nodiscard]] Result<void> sync(bool data_only);
 
  private:
   WritableFile(WritableVolume& volume, Descriptor descriptor, std::shared_ptr<OpenFile> shared,

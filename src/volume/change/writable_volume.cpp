@@ -26,10 +26,10 @@ WritableVolume::WritableVolume(const Volume& volume, SavedBlocks saved, OtherWri
       pending_(pending == nullptr ? own_pending_.get() : pending) {}
 
 std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
-    const std::vector<int>& folders) {
+    const std::vector<FolderRef>& folders) {
   std::set<std::size_t> places;  // in order, so that no two threads wait for each other
-  for (const int folder : folders) {
-    if (const Result<struct stat> status = backing().status(folder, ""); status) {
+  for (const FolderRef folder : folders) {
+    if (const Result<struct stat> status = backing().status(folder); status) {
       places.insert(static_cast<std::size_t>(status->st_ino) % folder_locks_.size());
       continue;
     }
@@ -45,26 +45,26 @@ std::vector<std::unique_lock<std::mutex>> WritableVolume::lock_folders(
   return locks;
 }
 
-int WritableVolume::sync_folder(const Folder& folder) {
-  if (const int error = unsynced_.sync(); error != 0) {
-    return error;
+Result<void> WritableVolume::sync_folder(const Folder& folder) {
+  if (const Result<void> done = unsynced_.sync(); !done) {
+    return done;
   }
-  const int error = backing().sync(folder.descriptor(), false);
-  if (error != EBADF) {
-    return error;
+  const Result<void> synced = backing().sync(folder.descriptor(), false);
+  if (!synced.failed_with(EBADF)) {
+    return synced;
   }
   // The folder is open as a mere place, because it may not be listed. Nobody knows whether its
   // names are on disk where the sync of everything may keep quiet about errors.
-  const Result<struct stat> status = backing().status(folder.descriptor(), "");
-  const int whole = whole_sync_.sync();
-  return whole != 0 ? whole : status && whole_sync_.covers(*status) ? 0 : EIO;
+  const Result<struct stat> status = backing().status(folder.descriptor());
+  const Result<void> whole = whole_sync_.sync();
+  return !whole || (status && whole_sync_.covers(*status)) ? whole : Errno(EIO);
 }
 
-int WritableVolume::sync() {
-  const int own = unsynced_.sync();
-  const int written = written_files_.sync();
-  const int whole = whole_sync_.sync();
-  return own != 0 ? own : written != 0 ? written : whole;
+Result<void> WritableVolume::sync() {
+  const Result<void> own = unsynced_.sync();
+  const Result<void> written = written_files_.sync();
+  const Result<void> whole = whole_sync_.sync();
+  return !own ? own : !written ? written : whole;
 }
 
 }  // namespace paes::volume

@@ -51,7 +51,7 @@ class WritableVolume {
   [[nodiscard]] OpenFiles& open_files() noexcept { return open_files_; }
   [[nodiscard]] WholeSync& whole_sync() noexcept { return whole_sync_; }
   [[nodiscard]] WrittenFiles& written_files() noexcept { return written_files_; }
-  [[nodiscard]] Unsynced& unsynced() noexcept { return unsynced_; }
+  [[nodiscard]] UnsyncedFiles& unsynced() noexcept { return unsynced_; }
   [[nodiscard]] bool saves_all_blocks() const noexcept { return saves_all_blocks_; }
   // Null: nothing is made ahead.
   [[nodiscard]] const SealingAhead* ahead() const noexcept { return ahead_; }
@@ -62,19 +62,19 @@ class WritableVolume {
   // backing tree are then one. The folders are open, so that none of them can become another. Where
   // the system does not say which one it is, it might be any, and all are locked.
   [[nodiscard]] std::vector<std::unique_lock<std::mutex>> lock_folders(
-      const std::vector<int>& folders);
+      const std::vector<FolderRef>& folders);
 
-  // Syncs what has changed in the folder. 0 or an errno.
-  [[nodiscard]] int sync_folder(const Folder& folder);
-  // Syncs all of the volume. 0 or an errno, also of what could not be synced before.
-  [[nodiscard]] int sync();
+  // Syncs what has changed in the folder.
+  [[nodiscard]] Result<void> sync_folder(const Folder& folder);
+  // Syncs all of the volume. Fails also for what could not be synced before.
+  [[nodiscard]] Result<void> sync();
 
  private:
   const Volume& volume_;
   OpenFiles open_files_;
   WholeSync whole_sync_;
   WrittenFiles written_files_;
-  Unsynced unsynced_;
+  UnsyncedFiles unsynced_;
   bool saves_all_blocks_;
   const SealingAhead* ahead_;
   std::unique_ptr<PendingWrites> own_pending_;

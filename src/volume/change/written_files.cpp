@@ -6,18 +6,18 @@
 
 namespace paes::volume {
 
-int WrittenFiles::sync(std::unique_lock<std::mutex>& lock, File& file, bool data_only) {
+Result<void> WrittenFiles::sync(std::unique_lock<std::mutex>& lock, File& file, bool data_only) {
   file.is_being_synced_ = true;
   file.is_written_.store(false);  // what is written from now on has to be synced again
   lock.unlock();
-  const int error = backing_.sync(file.descriptor_, data_only);
+  const Result<void> synced = backing_.sync(file.descriptor_, data_only);
   lock.lock();
   file.is_being_synced_ = false;
   synced_.notify_all();
-  return error;
+  return synced;
 }
 
-int WrittenFiles::sync() {
+Result<void> WrittenFiles::sync() {
   std::unique_lock lock(mutex_);
   const std::vector<File*> files(open_.begin(), open_.end());
   for (File* const file : files) {
@@ -26,14 +26,14 @@ int WrittenFiles::sync() {
     if (!open_.contains(file) || !file->is_written_.load()) {
       continue;
     }
-    if (const int error = sync(lock, *file, true); error != 0) {
-      lost_ = error;
+    if (const Result<void> synced = sync(lock, *file, true); !synced) {
+      lost_ = synced;
     }
   }
   return lost_;
 }
 
-void WrittenFiles::note_lost_at_close(const Key& key, int error) noexcept {
+void WrittenFiles::note_lost_at_close(const Key& key, Errno error) noexcept {
   lost_ = error;
   try {
     lost_at_close_[key] = error;
@@ -42,18 +42,18 @@ void WrittenFiles::note_lost_at_close(const Key& key, int error) noexcept {
   }
 }
 
-int WrittenFiles::take_lost(const Key& key) {
+Result<void> WrittenFiles::take_lost(const Key& key) {
   const std::lock_guard lock(mutex_);
   const auto found = lost_at_close_.find(key);
   if (found == lost_at_close_.end()) {
-    return 0;
+    return {};
   }
-  const int error = found->second;
+  const Result<void> lost = found->second;
   lost_at_close_.erase(found);
-  return error;
+  return lost;
 }
 
-WrittenFiles::File::File(WrittenFiles& all, int descriptor, const struct stat& status)
+WrittenFiles::File::File(WrittenFiles& all, FileRef descriptor, const struct stat& status)
     : all_(all), descriptor_(descriptor), key_(status.st_dev, status.st_ino) {
   const std::lock_guard lock(all_.mutex_);
   all_.open_.insert(this);
@@ -62,27 +62,25 @@ WrittenFiles::File::File(WrittenFiles& all, int descriptor, const struct stat& s
 WrittenFiles::File::~File() {
   std::unique_lock lock(all_.mutex_);
   all_.synced_.wait(lock, [&] { return !is_being_synced_; });
-  int error = 0;
   if (is_written_.load()) {
-    const Result<struct stat> status = all_.backing_.status(descriptor_, "");
+    const Result<struct stat> status = all_.backing_.status(descriptor_);
     if (!status || status->st_nlink != 0) {
-      error = all_.sync(lock, *this, true);
+      if (const Result<void> synced = all_.sync(lock, *this, true); !synced) {
+        all_.note_lost_at_close(key_, synced.error());
+      }
     }
-  }
-  if (error != 0) {
-    all_.note_lost_at_close(key_, error);
   }
   all_.open_.erase(this);  // who syncs all may be waiting for this file
   lock.unlock();
   all_.synced_.notify_all();
 }
 
-int WrittenFiles::File::sync(bool data_only) {
+Result<void> WrittenFiles::File::sync(bool data_only) {
   std::unique_lock lock(all_.mutex_);
   all_.synced_.wait(lock, [&] { return !is_being_synced_; });
-  if (const int error = all_.sync(lock, *this, data_only); error != 0) {
-    all_.lost_ = error;
-    return error;
+  if (const Result<void> synced = all_.sync(lock, *this, data_only); !synced) {
+    all_.lost_ = synced;
+    return synced;
   }
   lock.unlock();
   return all_.take_lost(key_);

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <ctime>
 #include <memory>
-#include <system_error>
 
 namespace paes::volume {
 
@@ -75,7 +74,7 @@ std::uint64_t FileCheck::begin() {
   Result<std::size_t> bytes = backing.read(
       descriptor(), 0, buffer.first(header_bytes + (first.is_empty() ? 0 : sealed_bytes(first))));
   const bool has_read_blocks = static_cast<bool>(bytes);
-  if (bytes.error() == EIO) {
+  if (bytes.failed_with(EIO)) {
     bytes = backing.read(descriptor(), 0, buffer.first(header_bytes));
   }
   if (!bytes) {
@@ -150,7 +149,7 @@ std::uint64_t FileCheck::after_hole(std::uint64_t block) const {
   const BlockLayout layout = volume_->content().layout();
   const Result<std::uint64_t> data =
       volume_->backing().next_data(descriptor(), layout.offset_of(block));
-  if (!data && data.error() != ENXIO) {
+  if (!data && !data.failed_with(ENXIO)) {
     return block;
   }
   // A short last block of zeros is no hole.
@@ -171,7 +170,7 @@ void FileCheck::read_and_check(Range blocks) {
     return;
   }
   // Which of them cannot be read?
-  if (bytes.error() == EIO && blocks.count() > 1) {
+  if (bytes.failed_with(EIO) && blocks.count() > 1) {
     for (std::uint64_t block = blocks.first; block < blocks.end; ++block) {
       read_and_check({block, block + 1});
     }
@@ -220,9 +219,9 @@ void FileCheck::note_damaged(std::uint64_t block) {
   }
 }
 
-void FileCheck::note(std::uint64_t order, std::string what, int error) {
-  if (error != 0) {
-    what += ": " + std::generic_category().message(error);
+void FileCheck::note(std::uint64_t order, std::string what, std::optional<Errno> error) {
+  if (error) {
+    what += ": " + error->message();
   }
   const std::lock_guard lock(mutex_);
   if (noted_.size() < max_named) {
@@ -230,8 +229,8 @@ void FileCheck::note(std::uint64_t order, std::string what, int error) {
   }
 }
 
-std::vector<Wrong> FileCheck::wrongs() {
-  std::vector<Noted> all = std::move(noted_);
+std::vector<FileFault> FileCheck::wrongs() {
+  std::vector<NotedFault> all = std::move(noted_);
   noted_.clear();
   std::sort(damaged_.begin(), damaged_.end(),
             [](const Range& a, const Range& b) { return a.first < b.first; });
@@ -247,10 +246,10 @@ std::vector<Wrong> FileCheck::wrongs() {
         {blocks_ + 2, {std::to_string(more_damaged_) + " more blocks are not authentic"}});
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const Noted& a, const Noted& b) { return a.order < b.order; });
-  std::vector<Wrong> wrongs;
+                   [](const NotedFault& a, const NotedFault& b) { return a.order < b.order; });
+  std::vector<FileFault> wrongs;
   wrongs.reserve(all.size());
-  for (Noted& noted : all) {
+  for (NotedFault& noted : all) {
     wrongs.push_back(std::move(noted.wrong));
   }
   return wrongs;
@@ -260,7 +259,7 @@ std::optional<struct stat> FileCheck::status_if_changed() const {
   if (damaged_.empty() && noted_.empty()) {
     return std::nullopt;
   }
-  const Result<struct stat> now = volume_->backing().status(descriptor(), "");
+  const Result<struct stat> now = volume_->backing().status(descriptor());
   if (!now) {
     return std::nullopt;
   }

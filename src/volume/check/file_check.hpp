@@ -15,10 +15,10 @@
 
 namespace paes::volume {
 
-// What is wrong with a file, in words. An errno if the system would not let it be read.
-struct Wrong {
+// What is wrong with a file, in words, and why if the system would not let it be read.
+struct FileFault {
   std::string what;
-  int error = 0;
+  std::optional<Errno> error = std::nullopt;
 };
 
 class FileCheck {
@@ -27,7 +27,7 @@ class FileCheck {
   FileCheck(const Volume& volume, Descriptor descriptor, const struct stat& status)
       : volume_(&volume), descriptor_(std::move(descriptor)), status_(status) {}
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+  [[nodiscard]] FileRef descriptor() const noexcept { return FileRef(descriptor_); }
 
   // Checks the header and the first run of blocks, which is all of a short file; call it first. The
   // answer is how many bytes of text were checked.
@@ -48,7 +48,7 @@ class FileCheck {
   // The rest is for after the last run.
 
   // What is wrong, in the order of the file.
-  [[nodiscard]] std::vector<Wrong> wrongs();
+  [[nodiscard]] std::vector<FileFault> wrongs();
   // If something is wrong that may come of a change during the check: what the file is now.
   [[nodiscard]] std::optional<struct stat> status_if_changed() const;
   // The file, for another check.
@@ -67,11 +67,11 @@ class FileCheck {
   // Takes the runs before `run` that nobody has taken. The answer is which.
   [[nodiscard]] Range skip_to(std::uint64_t run) noexcept;
   void note_damaged(std::uint64_t block);
-  void note(std::uint64_t order, std::string what, int error = 0);
+  void note(std::uint64_t order, std::string what, std::optional<Errno> error = std::nullopt);
 
-  struct Noted {
+  struct NotedFault {
     std::uint64_t order;  // a block's number and one; of the header 0
-    Wrong wrong;
+    FileFault wrong;
   };
 
   const Volume* volume_;
@@ -84,7 +84,7 @@ class FileCheck {
   std::mutex mutex_;
   std::vector<Range> damaged_;      // blocks, in any order
   std::uint64_t more_damaged_ = 0;  // blocks that are not in `damaged_`
-  std::vector<Noted> noted_;
+  std::vector<NotedFault> noted_;
 };
 
 }  // namespace paes::volume

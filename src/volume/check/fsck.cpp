@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "volume/check/file_check.hpp"
@@ -141,9 +140,9 @@ class Check {
 
  private:
   // EIO after it has been reported, and other errors as they are.
-  [[nodiscard]] Result<SharedPlace> open_place(int parent, const std::string& stored,
+  [[nodiscard]] Result<SharedPlace> open_place(FolderRef parent, const std::string& stored,
                                                SharedTrail trail);
-  void enter(int parent, const std::string& stored, const SharedTrail& trail);
+  void enter(FolderRef parent, const std::string& stored, const SharedTrail& trail);
   void push_scan(SharedPlace place);
   void scan(const SharedPlace& place);
   void check_item(const SharedPlace& place, const Item& item);
@@ -153,10 +152,10 @@ class Check {
                    const std::string& name);
   void check_file(const SharedPlace& place, const std::string& stored, const std::string& name);
   // The errno is one of a call for that name; nothing is said of one that has been removed.
-  void refused(const Place& place, std::string_view name, const char* what, int error);
-  [[nodiscard]] Result<Descriptor> open_file(int parent, const std::string& stored) const;
+  void refused(const Place& place, std::string_view name, const char* what, Errno error);
+  [[nodiscard]] Result<Descriptor> open_file(FolderRef parent, const std::string& stored) const;
   [[nodiscard]] bool has_seen(const struct stat& status);
-  void check_attributes(const Place& place, int file, const std::string& name);
+  void check_attributes(const Place& place, FileRef file, const std::string& name);
   [[nodiscard]] Result<Descriptor> open_again(const Trail* folder) const;
   void look_again(const SharedTrail& folder, const std::vector<std::string>& stored);
 
@@ -194,7 +193,7 @@ Result<Descriptor> Check::open_again(const Trail* folder) const {
     if (!at) {
       break;
     }
-    at = volume_.backing().open(at->number(), part->stored.c_str(), flags);
+    at = volume_.backing().open(FolderRef(*at), part->stored.c_str(), flags);
   }
   return at;
 }
@@ -203,42 +202,44 @@ void Check::look_again(const SharedTrail& folder, const std::vector<std::string>
   const Result<Descriptor> opened = open_again(folder.get());
   for (const std::string& name : stored) {
     const std::string named = name.substr(0, name.size() - vault::long_name_suffix.size());
-    int error = opened.error();
+    Result<void> looked(opened);
     if (opened) {
-      const int number = opened->number();
-      const Result<struct stat> content = volume_.backing().status(number, named.c_str());
-      const Result<struct stat> file = volume_.backing().status(number, name.c_str());
-      if (content || file.error() == ENOENT) {
+      const FolderRef at(*opened);
+      const Result<struct stat> content = volume_.backing().status({at, named.c_str()});
+      const Result<struct stat> file = volume_.backing().status({at, name.c_str()});
+      if (content || file.failed_with(ENOENT)) {
         continue;
       }
-      if (content.error() == ENOENT && file) {
+      if (content.failed_with(ENOENT) && file) {
         report_.leftover({path_in(folder, name), "what has this long name is missing"});
         continue;
       }
-      error = content.error() == ENOENT ? file.error() : content.error();
+      looked = content.failed_with(ENOENT) ? file.error() : content.error();
     }
     // Nobody has reported an input or output error yet.
-    if (error == EIO) {
-      report_.damaged({path_in(folder, name), FsckReport::with_reason("cannot be read", error)});
-    } else if (error != ENOTDIR && error != ELOOP) {  // these: the folder has been replaced
-      report_.refused(path_in(folder, name), "cannot be read", error);
+    if (looked.failed_with(EIO)) {
+      report_.damaged(
+          {path_in(folder, name), FsckReport::with_reason("cannot be read", looked.error())});
+    } else if (!looked.failed_with(ENOTDIR, ELOOP)) {  // these: the folder has been replaced
+      report_.refused(path_in(folder, name), "cannot be read", looked.error());
     }
   }
 }
 
-Result<SharedPlace> Check::open_place(int parent, const std::string& stored, SharedTrail trail) {
+Result<SharedPlace> Check::open_place(FolderRef parent, const std::string& stored,
+                                      SharedTrail trail) {
   auto volume = std::make_unique<const Volume>(volume_, [this, trail](const Finding& finding) {
     report_.damaged({path_in(trail, finding.path), finding.what});
   });
   Result<Folder> folder = Folder::open(*volume, parent, stored.c_str(), "");
   if (!folder) {
-    return Failure{folder.error()};
+    return folder.error();
   }
   return std::make_shared<const Place>(
       Place{std::move(trail), std::move(volume), std::move(*folder)});
 }
 
-void Check::enter(int parent, const std::string& stored, const SharedTrail& trail) {
+void Check::enter(FolderRef parent, const std::string& stored, const SharedTrail& trail) {
   const Result<SharedPlace> place = open_place(parent, stored, trail);
   if (!place) {
     report_.refused(path_in(trail, ""), "cannot be opened", place.error());
@@ -249,8 +250,8 @@ void Check::enter(int parent, const std::string& stored, const SharedTrail& trai
   push_scan(*place);
 }
 
-void Check::refused(const Place& place, std::string_view name, const char* what, int error) {
-  if (error != ENOENT) {
+void Check::refused(const Place& place, std::string_view name, const char* what, Errno error) {
+  if (!error.is(ENOENT)) {
     report_.refused(place.path(name), what, error);
   }
 }
@@ -267,8 +268,8 @@ void Check::scan(const SharedPlace& place) {
       volume_.backing().entries(place->folder.descriptor(), {buffer.get(), entries_bytes});
   if (!filled) {
     // The folder is open as a mere place, because it may not be listed.
-    const int error = filled.error() == EBADF ? EACCES : filled.error();
-    refused(*place, "", "cannot be listed", place->volume->failed("", "the folder", error).error);
+    const Errno error = filled.failed_with(EBADF) ? Errno(EACCES) : filled.error();
+    refused(*place, "", "cannot be listed", place->volume->failed("", "the folder", error));
     return;
   }
   if (*filled == 0) {
@@ -287,15 +288,15 @@ void Check::scan(const SharedPlace& place) {
     });
     group = {};
   };
-  const int error = for_each_entry({buffer.get(), *filled}, [&](const Stored& stored) {
+  const auto add_item = [&](const StoredEntry& stored) -> Result<void> {
     group.push_back({std::string(stored.name), stored.type});
     if (group.size() == group_entries) {
       push_group();
     }
-    return 0;
-  });
-  if (error != 0) {
-    (void)place->volume->failed("", "the folder", error);
+    return {};
+  };
+  if (const Result<void> seen = for_each_entry({buffer.get(), *filled}, add_item); !seen) {
+    (void)place->volume->failed("", "the folder", seen.error());
   }
   if (!group.empty()) {
     push_group();
@@ -323,40 +324,36 @@ void Check::check_item(const SharedPlace& place, const Item& item) {
 void Check::check_hidden(const Place& place, const std::string& stored) {
   const Result<Descriptor> folder =
       volume_.backing().open(place.folder.descriptor(), stored.c_str(), O_PATH | O_DIRECTORY);
-  int error = folder.error() == ENOTDIR ? 0 : folder.error();
-  if (folder) {
-    error = check_empty(volume_, folder->number());
-  }
-  if (error == 0) {
+  const Result<void> empty = folder ? check_empty(volume_, FolderRef(*folder)) : folder.error();
+  if (empty || folder.failed_with(ENOTDIR)) {
     report_.leftover({place.path(stored), "nothing needs it"});
-  } else if (error == ENOTEMPTY) {
+  } else if (empty.failed_with(ENOTEMPTY)) {
     report_.damaged({place.path(stored), "a folder without a name has entries"});
   } else {
-    refused(place, stored, "cannot be read", place.volume->failed(stored, "it", error).error);
+    refused(place, stored, "cannot be read", place.volume->failed(stored, "it", empty.error()));
   }
 }
 
 void Check::check_long_name_file(const SharedPlace& place, const std::string& stored) {
   const std::string named = stored.substr(0, stored.size() - vault::long_name_suffix.size());
   const Result<struct stat> status =
-      volume_.backing().status(place->folder.descriptor(), named.c_str());
-  if (status.error() == ENOENT) {
+      volume_.backing().status({place->folder.descriptor(), named.c_str()});
+  if (status.failed_with(ENOENT)) {
     const std::lock_guard lock(remembering_);
     orphans_[place->trail].push_back(stored);
   } else if (!status) {
     refused(*place, named, "cannot be read",
-            place->volume->failed(named, "what has this name", status.error()).error);
+            place->volume->failed(named, "what has this name", status.error()));
   }
 }
 
 void Check::check_entry(const SharedPlace& place, const std::string& stored, unsigned char type,
                         const std::string& name) {
-  const int parent = place->folder.descriptor();
+  const FolderRef parent = place->folder.descriptor();
   if (type == DT_UNKNOWN) {
-    const Result<struct stat> status = volume_.backing().status(parent, stored.c_str());
+    const Result<struct stat> status = volume_.backing().status({parent, stored.c_str()});
     if (!status) {
-      refused(*place, name, "cannot be read",
-              place->volume->failed(name, "it", status.error()).error);
+      refused(*place, name, "cannot be read", place->volume->failed(name, "it", status.error()));
       return;
     }
     type = type_of(*status);
@@ -370,7 +367,7 @@ void Check::check_entry(const SharedPlace& place, const std::string& stored, uns
       break;
     case DT_LNK: {
       report_.counters().links.fetch_add(1);
-      const Result<std::string> target = read_link(*place->volume, parent, stored.c_str(), name);
+      const Result<std::string> target = read_link(*place->volume, {parent, stored.c_str()}, name);
       if (!target) {
         refused(*place, name, "the link cannot be read", target.error());
       }
@@ -381,10 +378,10 @@ void Check::check_entry(const SharedPlace& place, const std::string& stored, uns
   }
 }
 
-Result<Descriptor> Check::open_file(int parent, const std::string& stored) const {
+Result<Descriptor> Check::open_file(FolderRef parent, const std::string& stored) const {
   // A check is no use of a file. Only the owner may say so.
   Result<Descriptor> file = volume_.backing().open(parent, stored.c_str(), file_flags | O_NOATIME);
-  if (file.error() == EPERM) {
+  if (file.failed_with(EPERM)) {
     file = volume_.backing().open(parent, stored.c_str(), file_flags);
   }
   return file;
@@ -393,15 +390,15 @@ Result<Descriptor> Check::open_file(int parent, const std::string& stored) const
 void Check::check_file(const SharedPlace& place, const std::string& stored,
                        const std::string& name) {
   report_.counters().files.fetch_add(1);
-  const auto failed = [&](const char* what, int error) {
-    refused(*place, name, what, place->volume->failed(name, "the file", error).error);
+  const auto failed = [&](const char* what, Errno error) {
+    refused(*place, name, what, place->volume->failed(name, "the file", error));
   };
   Result<Descriptor> file = open_file(place->folder.descriptor(), stored);
   if (!file) {
     failed("cannot be opened", file.error());
     return;
   }
-  const Result<struct stat> status = volume_.backing().status(file->number(), "");
+  const Result<struct stat> status = volume_.backing().status(*file);
   if (!status) {
     failed("cannot be read", status.error());
     return;
@@ -409,7 +406,7 @@ void Check::check_file(const SharedPlace& place, const std::string& stored,
   if (!S_ISREG(status->st_mode) || (status->st_nlink > 1 && has_seen(*status))) {
     return;
   }
-  check_attributes(*place, file->number(), name);
+  check_attributes(*place, *file, name);
   begin(std::make_shared<OpenFile>(volume_, std::move(*file), *status, place->trail, name));
 }
 
@@ -419,17 +416,17 @@ bool Check::has_seen(const struct stat& status) {
   return seen_.size() < max_remembered ? !seen_.insert(number).second : seen_.contains(number);
 }
 
-void Check::check_attributes(const Place& place, int file, const std::string& name) {
+void Check::check_attributes(const Place& place, FileRef file, const std::string& name) {
   const Result<std::vector<std::string>> attributes = list_attributes(*place.volume, file, name);
   if (!attributes) {
-    if (attributes.error() != EOPNOTSUPP) {
+    if (!attributes.failed_with(EOPNOTSUPP)) {
       refused(place, name, "the list of attributes cannot be read", attributes.error());
     }
     return;
   }
   for (const std::string& attribute : *attributes) {
     const auto value = read_attribute(*place.volume, file, attribute, name);
-    if (!value && value.error() != ENODATA) {
+    if (!value && !value.failed_with(ENODATA)) {
       refused(place, name, "an attribute cannot be read", value.error());
     }
   }
@@ -474,9 +471,9 @@ void Check::conclude(OpenFile& file) {
     }
   }
   report_.counters().text_bytes.fetch_add(file.check.text_bytes());
-  for (const Wrong& wrong : file.check.wrongs()) {
+  for (const FileFault& wrong : file.check.wrongs()) {
     const Finding finding{path_in(file.folder, file.name), wrong.what};
-    if (is_refusal(wrong.error)) {
+    if (wrong.error && is_refusal(*wrong.error)) {
       report_.unread(finding);
     } else {
       report_.damaged(finding);
@@ -501,7 +498,7 @@ std::vector<std::string> parts_of(const std::string& path) {
 }
 
 void Check::add(const std::string& path) {
-  const auto refuse = [&](int error) {
+  const auto refuse = [&](Errno error) {
     throw Error(ErrorCode::usage, FsckReport::with_reason(path, error),
                 "paths count from the root of the vault");
   };
@@ -525,7 +522,7 @@ void Check::add(const std::string& path) {
     }
     trail = make_trail(trail, parts[i], stored);
     place = open_place(folder.descriptor(), stored, trail);
-    if (place.error() == ENOENT || place.error() == ENOTDIR) {
+    if (place.failed_with(ENOENT, ENOTDIR)) {
       refuse(place.error());
     }
   }
@@ -534,9 +531,9 @@ void Check::add(const std::string& path) {
     return;
   }
   const Result<struct stat> status =
-      volume_.backing().status((*place)->folder.descriptor(), stored.c_str());
-  if (status.error() == ENOENT) {
-    refuse(ENOENT);
+      volume_.backing().status({(*place)->folder.descriptor(), stored.c_str()});
+  if (status.failed_with(ENOENT)) {
+    refuse(Errno(ENOENT));
   }
   stack_.push([this, place = *place, stored] { check_item(place, {stored, DT_UNKNOWN}); });
 }

@@ -2,16 +2,13 @@
 #include "volume/check/fsck_report.hpp"
 
 #include <cerrno>
-#include <system_error>
 
 namespace paes::volume {
 
-bool is_refusal(int error) noexcept {
-  return error == EACCES || error == EPERM || error == ENOMEM || error == EMFILE || error == ENFILE;
-}
+bool is_refusal(Errno error) noexcept { return error.is(EACCES, EPERM, ENOMEM, EMFILE, ENFILE); }
 
-std::string FsckReport::with_reason(std::string_view what, int error) {
-  return std::string(what) + ": " + std::generic_category().message(error);
+std::string FsckReport::with_reason(std::string_view what, Errno error) {
+  return std::string(what) + ": " + error.message();
 }
 
 void FsckReport::tell(std::atomic<std::uint64_t>& counter,
@@ -33,9 +30,9 @@ void FsckReport::leftover(const Finding& finding) {
 
 void FsckReport::unread(const Finding& finding) { tell(counters_.unread, watch_.unread, finding); }
 
-void FsckReport::refused(std::string_view path, const char* what, int error) {
+void FsckReport::refused(std::string_view path, const char* what, Errno error) {
   // ENOENT: it has been removed in the meantime.
-  if (error == EIO || error == ENOENT) {
+  if (error.is(EIO, ENOENT)) {
     return;
   }
   const Finding finding{std::string(path), with_reason(what, error)};

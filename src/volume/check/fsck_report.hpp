@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.hpp"
 #include "volume/read/vault_damage.hpp"
 
 namespace paes::volume {
@@ -42,7 +43,7 @@ struct FsckWatch {
 
 // True if the system would not let this process read something, or if it ran out of something:
 // nothing is known of the volume then.
-[[nodiscard]] bool is_refusal(int error) noexcept;
+[[nodiscard]] bool is_refusal(Errno error) noexcept;
 
 // From any thread.
 class FsckReport {
@@ -64,14 +65,14 @@ class FsckReport {
   void leftover(const Finding& finding);
   void unread(const Finding& finding);
   // What an error of the system means for `path`. EIO has been reported by whoever gave it.
-  void refused(std::string_view path, const char* what, int error);
+  void refused(std::string_view path, const char* what, Errno error);
   void progress(std::uint64_t bytes);
 
   [[nodiscard]] Counters& counters() noexcept { return counters_; }
   [[nodiscard]] FsckCounts counts() const;
 
   // "WHAT: Permission denied".
-  [[nodiscard]] static std::string with_reason(std::string_view what, int error);
+  [[nodiscard]] static std::string with_reason(std::string_view what, Errno error);
 
  private:
   void tell(std::atomic<std::uint64_t>& counter, const std::function<void(const Finding&)>& told,

@@ -24,21 +24,21 @@ Result<std::string> stored_attribute(const Volume& volume, std::string_view attr
   }
   if (attribute.empty() || attribute.size() > max_attribute_name_bytes ||
       attribute.find('\0') != std::string_view::npos) {
-    return Failure{EOPNOTSUPP};
+    return Errno(EOPNOTSUPP);
   }
   std::string stored = volume.names().encode_attribute(attribute);
   if (stored.size() > max_attribute_name_bytes) {
-    return Failure{EOPNOTSUPP};
+    return Errno(EOPNOTSUPP);
   }
   return stored;
 }
 
-Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
+Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, FileRef file,
                                                  std::string_view attribute,
                                                  std::string_view path) {
   const Result<std::string> name = stored_attribute(volume, attribute);
   if (!name) {
-    return Failure{name.error()};
+    return name.error();
   }
   const Result<std::string> stored = volume.backing().attribute(file, name->c_str());
   if (!stored) {
@@ -51,12 +51,12 @@ Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
   std::optional<std::vector<std::uint8_t>> opened = vault::open_attribute(volume.content(), value);
   if (!opened) {
     volume.report({std::string(path), "attribute " + *name + " is not authentic"});
-    return Failure{EIO};
+    return Errno(EIO);
   }
   return std::move(*opened);
 }
 
-Result<std::vector<std::string>> list_attributes(const Volume& volume, int file,
+Result<std::vector<std::string>> list_attributes(const Volume& volume, FileRef file,
                                                  std::string_view path) {
   const Result<std::string> stored = volume.backing().attribute_names(file);
   if (!stored) {

@@ -20,17 +20,17 @@ namespace paes::volume {
 [[nodiscard]] Result<std::string> stored_attribute(const Volume& volume,
                                                    std::string_view attribute);
 
-// `file` is open, perhaps as a mere place (O_PATH). ENODATA if there is no such attribute; EIO if
+// ENODATA if there is no such attribute; EIO if
 // its value is damaged, after `path` has been reported, with the attribute's stored name: what is
 // reported may go to a log, where no plain text belongs.
-[[nodiscard]] Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, int file,
+[[nodiscard]] Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, FileRef file,
                                                                std::string_view attribute,
                                                                std::string_view path);
 
 // The names of all attributes. Damaged ones are reported and left out. Those that are no part of
 // the volume are left out, and so are encrypted ACLs, which old versions of gocryptfs have left
 // over.
-[[nodiscard]] Result<std::vector<std::string>> list_attributes(const Volume& volume, int file,
+[[nodiscard]] Result<std::vector<std::string>> list_attributes(const Volume& volume, FileRef file,
                                                                std::string_view path);
 
 }  // namespace paes::volume

@@ -58,33 +58,34 @@ bool has_folder_ivs(const Volume& volume) noexcept {
   return volume.features().has_directory_ivs && !volume.features().has_plaintext_names;
 }
 
-int find_hidden(const Volume& volume, int folder, HiddenEntries& hidden) {
+Result<void> find_hidden(const Volume& volume, FolderRef folder, HiddenEntries& hidden) {
   // A descriptor of its own has a position of its own.
   const Result<Descriptor> list = volume.backing().open(folder, ".", O_RDONLY | O_DIRECTORY);
   if (!list) {
     return list.error();
   }
-  return for_each_stored(volume.backing(), list->number(), [&](const Stored& stored) {
-    if (is_hidden(volume, stored.name)) {
-      hidden.folders.emplace(stored.name);
-      return 0;
-    }
-    switch (volume.names().kind_of(stored.name)) {
-      case vault::StoredKind::long_name_file:
-        if (!has_hidden_names(volume)) {
-          return ENOTEMPTY;
-        }
-        hidden.long_name_files.emplace(stored.name);
-        return 0;
-      case vault::StoredKind::folder_iv:
-        return has_folder_ivs(volume) ? 0 : ENOTEMPTY;
-      default:
-        return ENOTEMPTY;
-    }
-  });
+  return for_each_stored(volume.backing(), FolderRef(*list),
+                         [&](const StoredEntry& stored) -> Result<void> {
+                           if (is_hidden(volume, stored.name)) {
+                             hidden.folders.emplace(stored.name);
+                             return {};
+                           }
+                           switch (volume.names().kind_of(stored.name)) {
+                             case vault::StoredKind::long_name_file:
+                               if (!has_hidden_names(volume)) {
+                                 return Errno(ENOTEMPTY);
+                               }
+                               hidden.long_name_files.emplace(stored.name);
+                               return {};
+                             case vault::StoredKind::folder_iv:
+                               return has_folder_ivs(volume) ? Result<void>() : Errno(ENOTEMPTY);
+                             default:
+                               return Errno(ENOTEMPTY);
+                           }
+                         });
 }
 
-int check_empty(const Volume& volume, int folder) {
+Result<void> check_empty(const Volume& volume, FolderRef folder) {
   HiddenEntries found;
   return find_hidden(volume, folder, found);
 }

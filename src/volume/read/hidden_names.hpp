@@ -29,11 +29,12 @@ struct HiddenEntries {
   std::set<std::string> folders;
 };
 
-// 0 if the folder has nothing but that, ENOTEMPTY if it has entries, or another errno.
-[[nodiscard]] int find_hidden(const Volume& volume, int folder, HiddenEntries& hidden);
+// ENOTEMPTY if the folder has anything but that.
+[[nodiscard]] Result<void> find_hidden(const Volume& volume, FolderRef folder,
+                                       HiddenEntries& hidden);
 
-// 0 if the folder has nothing but what is the volume's own, ENOTEMPTY if it has entries, or another
-// errno. A caller to whom it matters that this stays so has locked the folder.
-[[nodiscard]] int check_empty(const Volume& volume, int folder);
+// ENOTEMPTY if the folder has anything but what is the volume's own. A caller to whom it matters
+// that this stays so has locked the folder.
+[[nodiscard]] Result<void> check_empty(const Volume& volume, FolderRef folder);
 
 }  // namespace paes::volume

@@ -5,9 +5,8 @@
 
 namespace paes::volume {
 
-Result<std::string> read_link(const Volume& volume, int folder, const char* stored,
-                              std::string_view path) {
-  Result<std::string> target = volume.backing().link_target(folder, stored);
+Result<std::string> read_link(const Volume& volume, EntryRef entry, std::string_view path) {
+  Result<std::string> target = volume.backing().link_target(entry);
   if (!target) {
     return volume.failed(path, "the link", target.error());
   }
@@ -18,20 +17,19 @@ Result<std::string> read_link(const Volume& volume, int folder, const char* stor
       vault::open_link_target(volume.content(), *target, volume.features());
   if (!opened) {
     volume.report({std::string(path), "the link's target is not authentic"});
-    return Failure{EIO};
+    return Errno(EIO);
   }
   return std::move(*opened);
 }
 
 namespace {
 
-std::uint64_t link_length(const Volume& volume, std::uint64_t stored_bytes, int folder,
-                          const char* stored) {
+std::uint64_t link_length(const Volume& volume, std::uint64_t stored_bytes, EntryRef entry) {
   const vault::Features& features = volume.features();
   if (!features.has_plaintext_names && !features.has_raw_base64) {
     // A link that cannot be read, perhaps because its name is gone by now, can still be looked at
     // and removed, so its length is no more than inexact.
-    if (const Result<std::string> target = volume.backing().link_target(folder, stored)) {
+    if (const Result<std::string> target = volume.backing().link_target(entry)) {
       return vault::link_target_length(volume.content(), *target, features);
     }
   }
@@ -40,14 +38,12 @@ std::uint64_t link_length(const Volume& volume, std::uint64_t stored_bytes, int 
 
 }  // namespace
 
-std::uint64_t length_of(const Volume& volume, const struct stat& backing, int folder,
-                        const char* stored) {
+std::uint64_t length_of(const Volume& volume, const struct stat& backing, EntryRef entry) {
   const auto stored_bytes = static_cast<std::uint64_t>(backing.st_size);
   if (S_ISREG(backing.st_mode)) {
     return volume.content().layout().text_length(stored_bytes);
   }
-  return S_ISLNK(backing.st_mode) ? link_length(volume, stored_bytes, folder, stored)
-                                  : stored_bytes;
+  return S_ISLNK(backing.st_mode) ? link_length(volume, stored_bytes, entry) : stored_bytes;
 }
 
 }  // namespace paes::volume

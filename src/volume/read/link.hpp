@@ -9,16 +9,14 @@
 
 namespace paes::volume {
 
-// The target of the link that is stored under that name in a folder of the backing tree. EIO if it
-// is damaged, after `path` has been reported.
-[[nodiscard]] Result<std::string> read_link(const Volume& volume, int folder, const char* stored,
+// The target of a link of the backing tree. EIO if it is damaged, after `path` has been reported.
+[[nodiscard]] Result<std::string> read_link(const Volume& volume, EntryRef entry,
                                             std::string_view path);
 
 // What stat(2) says of the length of something in a volume, from what it says of the same in the
-// backing tree: the length of a file's text or of a link's target. It has that name in a folder of
-// the backing tree, or is the descriptor itself if the name is empty. A link is read only where its
+// backing tree: the length of a file's text or of a link's target. A link is read only where its
 // length alone does not tell that of the target.
-[[nodiscard]] std::uint64_t length_of(const Volume& volume, const struct stat& backing, int folder,
-                                      const char* stored);
+[[nodiscard]] std::uint64_t length_of(const Volume& volume, const struct stat& backing,
+                                      EntryRef entry);
 
 }  // namespace paes::volume

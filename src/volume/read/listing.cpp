@@ -22,32 +22,33 @@ bool is_own_or_parent(std::string_view name) noexcept { return name == "." || na
 
 }  // namespace
 
-int for_each_entry(Bytes entries, const std::function<int(const Stored&)>& visit) {
+Result<void> for_each_entry(Bytes entries,
+                            const std::function<Result<void>(const StoredEntry&)>& visit) {
   for (std::size_t at = 0; at + name_offset < entries.size();) {
     const std::uint8_t* const entry = entries.data() + at;
     const std::size_t length = load_le<std::uint16_t>(entry + length_offset);
     if (length <= name_offset || length > entries.size() - at) {
-      return EIO;  // no system gives such entries
+      return Errno(EIO);  // no system gives such entries
     }
     const char* const name = reinterpret_cast<const char*>(entry + name_offset);
-    const Stored stored{{name, strnlen(name, length - name_offset)},
-                        load_le<std::uint64_t>(entry),
-                        entry[type_offset]};
+    const StoredEntry stored{{name, strnlen(name, length - name_offset)},
+                             load_le<std::uint64_t>(entry),
+                             entry[type_offset]};
     at += length;
     if (is_own_or_parent(stored.name)) {
       continue;
     }
-    if (const int stop = visit(stored); stop != 0) {
-      return stop;
+    if (const Result<void> visited = visit(stored); !visited) {
+      return visited;
     }
   }
-  return 0;
+  return {};
 }
 
-int for_each_stored(const Backing& backing, int folder,
-                    const std::function<int(const Stored&)>& visit) {
-  if (const int error = backing.rewind(folder); error != 0) {
-    return error;
+Result<void> for_each_stored(const Backing& backing, FolderRef folder,
+                             const std::function<Result<void>(const StoredEntry&)>& visit) {
+  if (const Result<void> rewound = backing.rewind(folder); !rewound) {
+    return rewound;
   }
   const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(buffer_bytes);
   for (;;) {
@@ -56,10 +57,10 @@ int for_each_stored(const Backing& backing, int folder,
       return filled.error();
     }
     if (*filled == 0) {
-      return 0;
+      return {};
     }
-    if (const int stop = for_each_entry({buffer.get(), *filled}, visit); stop != 0) {
-      return stop;
+    if (const Result<void> visited = for_each_entry({buffer.get(), *filled}, visit); !visited) {
+      return visited;
     }
   }
 }

@@ -10,19 +10,20 @@
 
 namespace paes::volume {
 
-struct Stored {
+struct StoredEntry {
   std::string_view name;  // followed by a zero byte; valid during the call
   std::uint64_t inode = 0;
   unsigned char type = 0;  // DT_* of readdir(3), perhaps DT_UNKNOWN
 };
 
-// Calls `visit` with each entry that Backing::entries has given, except "." and "..", until the
-// answer is another number than 0. That number is the answer here too; or EIO, where these are no
-// entries; or 0.
-[[nodiscard]] int for_each_entry(Bytes entries, const std::function<int(const Stored&)>& visit);
+// Calls `visit` with each entry that Backing::entries has given, except "." and "..", until it
+// fails, and fails as that has. EIO where these are no entries.
+[[nodiscard]] Result<void> for_each_entry(
+    Bytes entries, const std::function<Result<void>(const StoredEntry&)>& visit);
 
-// The same for all of a folder. The answer may be an errno, where the folder cannot be listed.
-[[nodiscard]] int for_each_stored(const Backing& backing, int folder,
-                                  const std::function<int(const Stored&)>& visit);
+// Calls `visit` with each entry of a folder, as for_each_entry() does.
+[[nodiscard]] Result<void> for_each_stored(
+    const Backing& backing, FolderRef folder,
+    const std::function<Result<void>(const StoredEntry&)>& visit);
 
 }  // namespace paes::volume

@@ -2,7 +2,6 @@
 #include "volume/read/volume.hpp"
 
 #include <cerrno>
-#include <system_error>
 
 namespace paes::volume {
 
@@ -15,12 +14,11 @@ Volume::Volume(Descriptor root, const vault::Features& features, const vault::Ma
                 std::move(backing)})),
       report_(std::move(report)) {}
 
-Failure Volume::failed(std::string_view path, std::string_view what, int error) const {
-  if (error == EIO) {
-    report({std::string(path),
-            std::string(what) + " cannot be read: " + std::generic_category().message(error)});
+Errno Volume::failed(std::string_view path, std::string_view what, Errno error) const {
+  if (error.is(EIO)) {
+    report({std::string(path), std::string(what) + " cannot be read: " + error.message()});
   }
-  return Failure{error};
+  return error;
 }
 
 }  // namespace paes::volume

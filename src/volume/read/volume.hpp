@@ -28,7 +28,7 @@ class Volume {
   Volume(const Volume& other, DamageReport report)
       : parts_(other.parts_), report_(std::move(report)) {}
 
-  [[nodiscard]] int root() const noexcept { return parts_->root.number(); }
+  [[nodiscard]] FolderRef root() const noexcept { return FolderRef(parts_->root); }
   [[nodiscard]] const vault::Features& features() const noexcept {
     return parts_->names.features();
   }
@@ -42,7 +42,7 @@ class Volume {
   }
   // For what the system could not read. An input or output error is damage, too, and reported as
   // "WHAT cannot be read"; so EIO always has a report.
-  [[nodiscard]] Failure failed(std::string_view path, std::string_view what, int error) const;
+  Errno failed(std::string_view path, std::string_view what, Errno error) const;
 
  private:
   struct Parts {

@@ -39,7 +39,7 @@ struct Run {
 };
 
 // How a run was opened: how much text there is, or which block is damaged.
-struct Opened {
+struct OpenedRun {
   std::size_t text_bytes = 0;
   std::optional<std::uint64_t> damaged_block;
 };
@@ -51,7 +51,7 @@ class RunOpener {
   RunOpener(const Run& run, Bytes sealed, MutableBytes into)
       : run_(run), layout_(run.key.layout()), sealed_(sealed), into_(into) {}
 
-  [[nodiscard]] Opened open() {
+  [[nodiscard]] OpenedRun open() {
     if ((run_.skip == 0 || open_part(run_.skip)) && open_whole()) {
       (void)(into_.empty() || sealed_.empty() || open_part(0));
     }
@@ -159,7 +159,7 @@ Result<std::size_t> File::read_run(std::uint64_t offset, MutableBytes into,
   const std::uint64_t end_block = (offset + into.size() + block_bytes - 1) / block_bytes;
   const auto damaged = [&](std::string what) {
     volume_->report({std::string(path), std::move(what)});
-    return Failure{EIO};
+    return Errno(EIO);
   };
   for (;;) {
     const std::optional<FileId> kept = kept_id();
@@ -200,7 +200,7 @@ Result<std::size_t> File::read_run(std::uint64_t offset, MutableBytes into,
     }
     const Run run{volume_->content(), id, first_block,
                   static_cast<std::size_t>(offset % block_bytes)};
-    const Opened opened = RunOpener(run, sealed, into).open();
+    const OpenedRun opened = RunOpener(run, sealed, into).open();
     if (!opened.damaged_block) {
       if (!kept) {
         keep(id);

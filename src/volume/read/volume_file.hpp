@@ -25,9 +25,11 @@ class File {
  public:
   // `descriptor` is open for reading, of a regular file of the backing tree.
   File(const Volume& volume, Descriptor descriptor)
-      : volume_(&volume), descriptor_(std::move(descriptor)), kept_(std::make_unique<Kept>()) {}
+      : volume_(&volume),
+        descriptor_(std::move(descriptor)),
+        kept_(std::make_unique<KnownFileId>()) {}
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+  [[nodiscard]] FileRef descriptor() const noexcept { return FileRef(descriptor_); }
 
   // The text from `offset` on, until `into` is full or the text ends. EIO if a block that it needs
   // is damaged, after `path` has been reported; no byte of such a block is in `into`.
@@ -36,7 +38,7 @@ class File {
 
  private:
   // The file's id, once it has been read.
-  struct Kept {
+  struct KnownFileId {
     std::mutex mutex;
     std::optional<vault::FileId> id;
   };
@@ -52,7 +54,7 @@ class File {
 
   const Volume* volume_;
   Descriptor descriptor_;
-  std::unique_ptr<Kept> kept_;
+  std::unique_ptr<KnownFileId> kept_;
 };
 
 }  // namespace paes::volume

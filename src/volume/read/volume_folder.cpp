@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <system_error>
 
 #include "volume/read/hidden_names.hpp"
 #include "volume/read/listing.hpp"
@@ -22,28 +21,26 @@ constexpr int folder_flags = O_RDONLY | O_DIRECTORY;
 constexpr int own_file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
 // That the process ran out of something says nothing about the volume.
-bool is_shortage(int error) noexcept {
-  return error == ENOMEM || error == EMFILE || error == ENFILE;
-}
-bool is_forbidden(int error) noexcept { return error == EACCES || error == EPERM; }
+bool is_shortage(Errno error) noexcept { return error.is(ENOMEM, EMFILE, ENFILE); }
+bool is_forbidden(Errno error) noexcept { return error.is(EACCES, EPERM); }
 
 // The whole of a small file. EFBIG if it is longer than `into`, ENXIO if it is no regular file.
-Result<std::size_t> read_own_file(const Backing& backing, int folder, const char* name,
+Result<std::size_t> read_own_file(const Backing& backing, FolderRef folder, const char* name,
                                   MutableBytes into) {
   const Result<Descriptor> file = backing.open(folder, name, own_file_flags);
   if (!file) {
-    return Failure{file.error()};
+    return file.error();
   }
-  const Result<struct stat> status = backing.status(file->number(), "");
+  const Result<struct stat> status = backing.status(*file);
   if (!status) {
-    return Failure{status.error()};
+    return status.error();
   }
   if (!S_ISREG(status->st_mode)) {
-    return Failure{ENXIO};
+    return Errno(ENXIO);
   }
-  const Result<std::size_t> bytes = backing.read(file->number(), 0, into);
+  const Result<std::size_t> bytes = backing.read(*file, 0, into);
   if (bytes && *bytes == into.size()) {
-    return Failure{EFBIG};
+    return Errno(EFBIG);
   }
   return bytes;
 }
@@ -61,13 +58,13 @@ std::string path_of(std::string_view folder, std::string_view name) {
   return path;
 }
 
-Result<Folder> Folder::open(const Volume& volume, int parent, const char* stored,
+Result<Folder> Folder::open(const Volume& volume, FolderRef parent, const char* stored,
                             std::string_view path) {
   const bool is_root = *stored == '\0';
-  const int base = is_root ? volume.root() : parent;
+  const FolderRef base = is_root ? volume.root() : parent;
   const char* const name = is_root ? "." : stored;
   Result<Descriptor> descriptor = volume.backing().open(base, name, folder_flags);
-  if (descriptor.error() == EACCES) {
+  if (descriptor.failed_with(EACCES)) {
     descriptor = volume.backing().open(base, name, O_PATH | O_DIRECTORY);
   }
   if (!descriptor) {
@@ -76,32 +73,32 @@ Result<Folder> Folder::open(const Volume& volume, int parent, const char* stored
   Folder folder(volume, std::move(*descriptor), is_root);
   // Whoever removes a folder takes its name first, and then its IV.
   const auto has_lost_name = [&] {
-    const Result<struct stat> named = volume.backing().status(base, name);
-    const Result<struct stat> opened = volume.backing().status(folder.descriptor(), "");
-    return named.error() == ENOENT ||
+    const Result<struct stat> named = volume.backing().status({base, name});
+    const Result<struct stat> opened = volume.backing().status(folder.descriptor());
+    return named.failed_with(ENOENT) ||
            (named && opened &&
             (named->st_dev != opened->st_dev || named->st_ino != opened->st_ino));
   };
-  if (const int error = folder.read_iv(path, has_lost_name); error != 0) {
-    return Failure{error};
+  if (const Result<void> done = folder.read_iv(path, has_lost_name); !done) {
+    return done.error();
   }
   return folder;
 }
 
-int Folder::read_iv(std::string_view path, const std::function<bool()>& has_lost_name) {
+Result<void> Folder::read_iv(std::string_view path, const std::function<bool()>& has_lost_name) {
   const vault::Features& features = volume_->features();
   if (features.has_plaintext_names || !features.has_directory_ivs) {
-    return 0;
+    return {};
   }
   std::array<std::uint8_t, std::tuple_size_v<vault::FolderIv> + 1> read{};
   const Result<std::size_t> bytes = read_own_file(volume_->backing(), descriptor(),
                                                   std::string(vault::folder_iv_name).c_str(), read);
   const char* damage = nullptr;
   if (!bytes) {
-    switch (bytes.error()) {
+    switch (bytes.error().number()) {
       case ENOENT:
         if (has_lost_name()) {
-          return ENOENT;
+          return Errno(ENOENT);
         }
         damage = "gocryptfs.diriv is missing";
         break;
@@ -116,7 +113,7 @@ int Folder::read_iv(std::string_view path, const std::function<bool()>& has_lost
         damage = "gocryptfs.diriv is no regular file";
         break;
       default:
-        return volume_->failed(path, vault::folder_iv_name, bytes.error()).error;
+        return volume_->failed(path, vault::folder_iv_name, bytes.error());
     }
   } else if (*bytes != iv_.size()) {
     damage = "gocryptfs.diriv is too short";
@@ -128,9 +125,9 @@ int Folder::read_iv(std::string_view path, const std::function<bool()>& has_lost
   }
   if (damage != nullptr) {
     volume_->report({std::string(path), damage});
-    return EIO;
+    return Errno(EIO);
   }
-  return 0;
+  return {};
 }
 
 StoredKind Folder::kind_of(std::string_view stored) const noexcept {
@@ -144,15 +141,15 @@ StoredKind Folder::kind_of(std::string_view stored) const noexcept {
 
 Result<StoredName> Folder::stored_name(std::string_view name) const {
   if (name.size() > vault::max_name_bytes) {
-    return Failure{ENAMETOOLONG};
+    return Errno(ENAMETOOLONG);
   }
   if (name.empty() || name == "." || name == ".." ||
       name.find_first_of(std::string_view("/\0", 2)) != std::string_view::npos) {
-    return Failure{ENOENT};
+    return Errno(ENOENT);
   }
   if (volume_->features().has_plaintext_names) {
     if (is_root_ && name == vault::configuration_name) {
-      return Failure{ENOENT};
+      return Errno(ENOENT);
     }
     return StoredName{std::string(name), {}};
   }
@@ -170,7 +167,7 @@ Result<std::string> Folder::name_of(std::string_view stored, std::string_view pa
     case StoredKind::configuration:
     case StoredKind::folder_iv:
     case StoredKind::long_name_file:
-      return Failure{ENOENT};
+      return Errno(ENOENT);
     case StoredKind::long_name:
       return long_name_of(stored, path);
     case StoredKind::name:
@@ -183,7 +180,7 @@ Result<std::string> Folder::name_of(std::string_view stored, std::string_view pa
   // Such a name would be looked for under its hash.
   if (!name || volume_->names().is_long(stored)) {
     volume_->report({path_of(path, stored), "the name is damaged"});
-    return Failure{EIO};
+    return Errno(EIO);
   }
   return std::move(*name);
 }
@@ -191,32 +188,31 @@ Result<std::string> Folder::name_of(std::string_view stored, std::string_view pa
 Result<std::string> Folder::long_name_of(std::string_view stored, std::string_view path) const {
   const auto damaged = [&](std::string what) {
     volume_->report({path_of(path, stored), std::move(what)});
-    return Failure{EIO};
+    return Errno(EIO);
   };
   const std::string beside = std::string(stored) + std::string(vault::long_name_suffix);
   std::array<std::uint8_t, vault::max_encoded_name_bytes + 1> read;
   const Result<std::size_t> bytes =
       read_own_file(volume_->backing(), descriptor(), beside.c_str(), read);
   if (!bytes) {
-    const int error = bytes.error();
+    const Errno error = bytes.error();
     if (is_shortage(error) || is_forbidden(error)) {
-      return Failure{error};
+      return error;
     }
-    if (error == EFBIG) {
+    if (error.is(EFBIG)) {
       return damaged("the file of its long name is too long");
     }
-    if (error == ENXIO) {
+    if (error.is(ENXIO)) {
       return damaged("the file of its long name is no regular file");
     }
-    if (error != ENOENT) {
-      return damaged("the file of its long name cannot be read: " +
-                     std::generic_category().message(error));
+    if (!error.is(ENOENT)) {
+      return damaged("the file of its long name cannot be read: " + error.message());
     }
     // Whoever removes something removes this file last.
     const Result<struct stat> status =
-        volume_->backing().status(descriptor(), std::string(stored).c_str());
-    if (status.error() == ENOENT) {
-      return Failure{ENOENT};
+        volume_->backing().status({descriptor(), std::string(stored).c_str()});
+    if (status.failed_with(ENOENT)) {
+      return Errno(ENOENT);
     }
     return damaged("the file of its long name is missing");
   }
@@ -232,17 +228,24 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
   return std::move(*name);
 }
 
-int Folder::list(std::string_view path, const std::function<void(FolderEntry)>& visit) const {
-  const int error = for_each_stored(volume_->backing(), descriptor(), [&](const Stored& stored) {
+Result<void> Folder::list(std::string_view path,
+                          const std::function<void(FolderEntry)>& visit) const {
+  const auto show = [&](const StoredEntry& stored) -> Result<void> {
     Result<std::string> name = name_of(stored.name, path);
     if (name) {
       visit({std::move(*name), std::string(stored.name), stored.inode, stored.type});
-      return 0;
+    } else if (is_shortage(name.error())) {
+      return name.error();
     }
-    return is_shortage(name.error()) ? name.error() : 0;
-  });
-  // The folder is open as a mere place, because it may not be listed.
-  return volume_->failed(path, "the folder", error == EBADF ? EACCES : error).error;
+    return {};
+  };
+  const Result<void> listed = for_each_stored(volume_->backing(), descriptor(), show);
+  if (listed) {
+    return {};
+  }
+  // EBADF: the folder is open as a mere place, because it may not be listed.
+  return volume_->failed(path, "the folder",
+                         listed.failed_with(EBADF) ? Errno(EACCES) : listed.error());
 }
 
 }  // namespace paes::volume

@@ -33,10 +33,10 @@ class Folder {
   // The folder stored under that name in a folder of the backing tree; an empty name: the volume's
   // root. EIO if its IV is damaged, after `path` has been reported. One that this process may pass
   // through but not list opens too.
-  [[nodiscard]] static Result<Folder> open(const Volume& volume, int parent, const char* stored,
-                                           std::string_view path);
+  [[nodiscard]] static Result<Folder> open(const Volume& volume, FolderRef parent,
+                                           const char* stored, std::string_view path);
 
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_.number(); }
+  [[nodiscard]] FolderRef descriptor() const noexcept { return FolderRef(descriptor_); }
   [[nodiscard]] const vault::FolderIv& iv() const noexcept { return iv_; }
   [[nodiscard]] bool is_root() const noexcept { return is_root_; }
 
@@ -54,16 +54,17 @@ class Folder {
   [[nodiscard]] vault::StoredKind kind_of(std::string_view stored) const noexcept;
 
   // Calls `visit` with each entry of the folder, "." and ".." left out. Damaged names are reported
-  // and left out, and so are long names that may not be read. A shortage ends the listing. 0, or
-  // the error that ended the listing. One call at a time.
-  [[nodiscard]] int list(std::string_view path,
-                         const std::function<void(FolderEntry)>& visit) const;
+  // and left out, and so are long names that may not be read. A shortage ends the listing.
+  // One call at a time.
+  [[nodiscard]] Result<void> list(std::string_view path,
+                                  const std::function<void(FolderEntry)>& visit) const;
 
  private:
   Folder(const Volume& volume, Descriptor descriptor, bool is_root)
       : volume_(&volume), descriptor_(std::move(descriptor)), is_root_(is_root) {}
 
-  [[nodiscard]] int read_iv(std::string_view path, const std::function<bool()>& has_lost_name);
+  [[nodiscard]] Result<void> read_iv(std::string_view path,
+                                     const std::function<bool()>& has_lost_name);
   [[nodiscard]] Result<std::string> long_name_of(std::string_view stored,
                                                  std::string_view path) const;
 

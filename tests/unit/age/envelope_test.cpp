@@ -138,7 +138,7 @@ TEST(Age, EveryTruncationAndAnExtensionAreRefused) {
 class ToldRecipient final : public RecipientKey {
  public:
   explicit ToldRecipient(std::vector<NewStanza> stanzas) : stanzas_(std::move(stanzas)) {}
-  [[nodiscard]] Wrapped wrap(Bytes /*file_key*/, const WaitReady& wait) const override {
+  [[nodiscard]] WrappedKey wrap(Bytes /*file_key*/, const WaitReady& wait) const override {
     check(wait);
     return {stanzas_};
   }

@@ -222,7 +222,7 @@ TEST(SshRecipients, AFileMayHoldKeysThatAgeDoesNotTake) {
 TEST(SshStanzas, AMalformedOneIsRefusedOnlyByItsKey) {
   for (const std::string name : {"ed25519", "rsa"}) {
     const SharedIdentity identity = load_ssh(name).at(0);
-    Wrapped wrapped = identity->recipients().front()->wrap(Wire(file_key_bytes));
+    WrappedKey wrapped = identity->recipients().front()->wrap(Wire(file_key_bytes));
     const NewStanza good = wrapped.stanzas.at(0);
     const auto opened_by = [&](const NewStanza& stanza) {
       std::string header = version_line();

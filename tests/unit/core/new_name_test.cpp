@@ -39,7 +39,7 @@ class NewName : public testing::TestWithParam<test::RefusedCalls> {
   [[nodiscard]] std::ptrdiff_t entries() const {
     return std::distance(std::filesystem::directory_iterator(folder_), {});
   }
-  [[nodiscard]] Renamed rename_to_new(const std::string& from, const std::string& to) const {
+  [[nodiscard]] RenameOutcome rename_to_new(const std::string& from, const std::string& to) const {
     return rename_to_new_name(AT_FDCWD, path(from), path(to), test::calls_without(GetParam()));
   }
   [[nodiscard]] int rename(const std::string& from, const std::string& to) const {
@@ -94,7 +94,7 @@ TEST_P(AppendOnly, NothingOfOursStaysUnsaid) {
   if (!test::set_append_only(folder_, true)) {
     GTEST_SKIP() << "no append-only folders here: " << std::strerror(errno);
   }
-  const Renamed renamed = rename_to_new("from", "to");
+  const RenameOutcome renamed = rename_to_new("from", "to");
   if (GetParam().link) {
     EXPECT_EQ(renamed.error, EPERM);
     EXPECT_FALSE(std::filesystem::exists(path("to")));

@@ -19,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "comparable_results.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 
@@ -159,7 +160,7 @@ TEST_F(Nodes, AFolderThatWasMovedIsFoundWhereItWasLookedUpLast) {
   fs::rename(root_ / "a/b", root_ / "d/e");
   // Nobody has looked it up yet, and it is not kept open: only one folder is.
   ASSERT_TRUE(table.folder(look_up(table, "d")));
-  EXPECT_EQ(table.folder(c).error(), ESTALE);
+  EXPECT_EQ(table.folder(c), ESTALE);
   EXPECT_EQ(look_up(table, "d/e/c"), c);
   EXPECT_EQ(table.path_of(*c), "d/e/c");
   EXPECT_TRUE(table.folder(c));
@@ -171,7 +172,7 @@ TEST_F(Nodes, AnotherFolderOfTheSameNameIsNotTakenForIt) {
   const SharedNode node = look_up(table, "a");
   fs::rename(root_ / "a", root_ / "old");
   make_folder("a");
-  EXPECT_EQ(table.folder(node).error(), ESTALE);
+  EXPECT_EQ(table.folder(node), ESTALE);
   EXPECT_NE(look_up(table, "a"), node);
 }
 
@@ -260,7 +261,7 @@ TEST_F(Nodes, FewFoldersAreKeptOpen) {
   table.close_folders();
   EXPECT_EQ(table.kept_folder(*folders[0]), nullptr);
   EXPECT_EQ(table.kept_folders(), 0U);
-  EXPECT_TRUE(volume_->backing().status(used->folder.descriptor(), ""));
+  EXPECT_TRUE(volume_->backing().status(used->folder.descriptor()));
   EXPECT_TRUE(table.folder(folders[0]));
 }
 
@@ -320,7 +321,7 @@ TEST_F(Nodes, WhatOthersChangedIsNotTakenForOurOwn) {
   theirs.st_size += 1;
   const auto change = [&](const struct stat& before, const struct stat& after) {
     node->begin_change(&before, node->changes());
-    node->end_change([&](const auto&) { return volume::Result<struct stat>(after); });
+    node->end_change([&](const auto&) { return Result<struct stat>(after); });
   };
   struct stat ours = first;
   ours.st_mtim.tv_nsec ^= 1;
@@ -344,11 +345,11 @@ TEST_F(Nodes, TheLastOfSeveralChangesSaysWhatAFileHas) {
   bool has_looked = false;
   node->end_change([&](const auto&) {
     has_looked = true;
-    return volume::Result<struct stat>(before);
+    return Result<struct stat>(before);
   });
   EXPECT_FALSE(has_looked);
   EXPECT_FALSE(node->has_changed_outside(after, node->changes()));  // one still goes on
-  node->end_change([&](const auto&) { return volume::Result<struct stat>(after); });
+  node->end_change([&](const auto&) { return Result<struct stat>(after); });
   EXPECT_FALSE(node->has_changed_outside(after, node->changes()));
   EXPECT_TRUE(node->has_changed_outside(before, node->changes()));
 }

@@ -73,7 +73,7 @@ class Comparison {
       });
       expect_equal("got", "expected", "container", bytes);
       const auto opened = [&](mpi::SharedInput& in) {
-        mpi::Opened found;
+        mpi::SharedHeader found;
         first([&] { found = {stream::read_preamble(in.here()).header, own(key)}; });
         return found;
       };

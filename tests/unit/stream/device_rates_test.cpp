@@ -14,13 +14,13 @@ namespace paes::stream {
 namespace {
 
 TEST(DeviceRates, InDoubtTheCpuWorksAlone) {
-  EXPECT_EQ(best_of({.cpu = 1, .device = 0, .hybrid = 0}), Sharing::cpu);
-  EXPECT_EQ(best_of({.cpu = 1, .device = 0.9, .hybrid = 1.05}), Sharing::cpu);
-  EXPECT_EQ(best_of({.cpu = 1, .device = 1.05, .hybrid = 0}), Sharing::cpu);
-  EXPECT_EQ(best_of({.cpu = 1, .device = 2, .hybrid = 0}), Sharing::device);
-  EXPECT_EQ(best_of({.cpu = 1, .device = 2, .hybrid = 1.9}), Sharing::device);
-  EXPECT_EQ(best_of({.cpu = 1, .device = 2, .hybrid = 2.5}), Sharing::hybrid);
-  EXPECT_EQ(best_of({.cpu = 1, .device = 0.5, .hybrid = 1.4}), Sharing::hybrid);
+  EXPECT_EQ(best_of({.cpu = 1, .device = 0, .hybrid = 0}), WorkShare::cpu);
+  EXPECT_EQ(best_of({.cpu = 1, .device = 0.9, .hybrid = 1.05}), WorkShare::cpu);
+  EXPECT_EQ(best_of({.cpu = 1, .device = 1.05, .hybrid = 0}), WorkShare::cpu);
+  EXPECT_EQ(best_of({.cpu = 1, .device = 2, .hybrid = 0}), WorkShare::device);
+  EXPECT_EQ(best_of({.cpu = 1, .device = 2, .hybrid = 1.9}), WorkShare::device);
+  EXPECT_EQ(best_of({.cpu = 1, .device = 2, .hybrid = 2.5}), WorkShare::hybrid);
+  EXPECT_EQ(best_of({.cpu = 1, .device = 0.5, .hybrid = 1.4}), WorkShare::hybrid);
 }
 
 double rate_of(std::chrono::milliseconds each, unsigned threads, Device* device = nullptr) {
@@ -38,7 +38,7 @@ TEST(DeviceRates, AreBytesASecondOfAllThreads) {
   EXPECT_LE(rate_of(milliseconds(5), 4), 4 * 10'000 / 0.005);
   EXPECT_GT(rate_of(milliseconds(1), 4), rate_of(milliseconds(40), 1));
   EXPECT_EQ(best_of({.cpu = rate_of(milliseconds(1), 1), .device = rate_of(milliseconds(40), 1)}),
-            Sharing::cpu);
+            WorkShare::cpu);
 }
 
 TEST(DeviceRates, PiecesArePinned) {

@@ -33,14 +33,14 @@ class Part : public testing::TestWithParam<std::size_t> {
     return ranges;
   }
 
-  Moved seal(Range chunks, Contents& to) {
+  MovedBytes seal(Range chunks, Contents& to) {
     MemorySource source(text_, 0, memory_name);
     MemorySink sink(to, memory_name);
     return transfer(source, &sink,
                     sealing_layout(extent_.payload_offset, extent_.text_bytes, work()),
                     sealing(cipher_), chunks, work());
   }
-  Moved open(Range chunks, Contents& to) {
+  MovedBytes open(Range chunks, Contents& to) {
     MemorySource source(file_, 0, memory_name);
     MemorySink sink(to, memory_name);
     return transfer(source, &sink,

@@ -416,7 +416,7 @@ class ResumedDecryption : public Resume {
     const auto output = output_for("out", input);
     ResumableFiles& files = *output->resumable();
     const Preamble preamble = read_preamble(input);
-    const Started started = start_decryption(input, *output, preamble, key_, nullptr, how());
+    const StripePlan started = start_decryption(input, *output, preamble, key_, nullptr, how());
     StripeWork work(started, key_, input, *output, files.journal(), files.partial(), "out.partial",
                     how());
     open_stripes(work, {0, stripes}, how());
@@ -465,7 +465,7 @@ TEST_F(ResumedDecryption, WrongTextIsWrittenAgainWhereNoHolesCanBeMade) {
   Input input = Input::open(folder_ / "sealed");
   const Preamble preamble = read_preamble(input);
   const Extent extent = extent_of(input, preamble.header.payload_offset());
-  const Started started = {
+  const StripePlan started = {
       suite, read_prefix(input, preamble.header.payload_offset()), extent, {}, true};
   const Descriptor journal(open((folder_ / "none").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const Descriptor file(open((folder_ / "none").c_str(), O_RDONLY | O_CLOEXEC));  // takes no holes

@@ -65,7 +65,7 @@ TEST_F(Room, AnErrorSaysHowMuchThereWas) {
   EXPECT_EQ(std::string(write_error("out", file_.number(), {}).what()), "out: Input/output error");
 }
 
-TEST(Abandoned, NamesAreExactlyOfOneShape) {
+TEST(AbandonedFiles, NamesAreExactlyOfOneShape) {
   EXPECT_TRUE(is_temporary_name(new_temporary_name()));
   EXPECT_NE(new_temporary_name(), new_temporary_name());
   for (const char* name : {"", ".paes-", ".paes-0123456789abcde", ".paes-0123456789abcdef0",
@@ -74,7 +74,7 @@ TEST(Abandoned, NamesAreExactlyOfOneShape) {
   }
 }
 
-TEST(Abandoned, WhatIsBeingWrittenIsNot) {
+TEST(AbandonedFiles, WhatIsBeingWrittenIsNot) {
   const Folder folder;
   const Descriptor opened = open_folder(folder.path());
   for (const FileRole role : {FileRole::alone, FileRole::shared}) {
@@ -87,7 +87,7 @@ TEST(Abandoned, WhatIsBeingWrittenIsNot) {
     EXPECT_EQ(folder.entries(), 0U);
   }
   write_file(folder / ".paes-0123456789abcdef", Contents(1));
-  const Abandoned found = find_abandoned(opened.number());
+  const AbandonedFiles found = find_abandoned(opened.number());
   EXPECT_EQ(found.files, std::vector<std::string>{".paes-0123456789abcdef"});
   EXPECT_FALSE(found.may_be_in_use);
   EXPECT_TRUE(find_abandoned(-1).files.empty());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "comparable_results.hpp"
 #include "scripts.hpp"
 
 namespace paes::volume::test {
@@ -51,12 +52,12 @@ class Recorder final : public Backing {
 
   [[nodiscard]] const std::vector<Call>& calls() const noexcept { return calls_; }
 
-  [[nodiscard]] Result<Descriptor> create(int folder, const char* name, int flags,
+  [[nodiscard]] Result<Descriptor> create(FolderRef folder, const char* name, int flags,
                                           mode_t mode) const override {
     Result<Descriptor> made = Backing::create(folder, name, flags, mode);
     if (made) {
       const std::size_t parent = number_of(folder);
-      const std::size_t object = new_number(made->number());
+      const std::size_t object = new_number(*made);
       if (name == vault::folder_iv_name ||
           std::string_view(name).ends_with(vault::long_name_suffix)) {
         own_.insert(object);
@@ -67,7 +68,7 @@ class Recorder final : public Backing {
     }
     return made;
   }
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     const Result<std::size_t> written = Backing::write(file, offset, from);
     if (written) {
@@ -80,14 +81,14 @@ class Recorder final : public Backing {
     }
     return written;
   }
-  [[nodiscard]] int set_length(int file, std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
     const std::size_t object = number_of(file);
     return noted(Backing::set_length(file, bytes), CallKind::content, object, [=](Replay& replay) {
       (void)!ftruncate(replay[object], static_cast<off_t>(bytes));
     });
   }
-  [[nodiscard]] int allocate(int file, int mode, std::uint64_t offset,
-                             std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> allocate(FileRef file, int mode, std::uint64_t offset,
+                                      std::uint64_t bytes) const override {
     const std::size_t object = number_of(file);
     return noted(Backing::allocate(file, mode, offset, bytes), CallKind::content, object,
                  [=](Replay& replay) {
@@ -95,53 +96,56 @@ class Recorder final : public Backing {
                                    static_cast<off_t>(bytes));
                  });
   }
-  [[nodiscard]] int sync(int file, bool) const override {
-    return noted(0, CallKind::sync, number_of(file), [](Replay&) {});
+  [[nodiscard]] Result<void> sync(FileRef file, bool) const override {
+    return noted({}, CallKind::sync, number_of(file), [](Replay&) {});
   }
-  [[nodiscard]] int sync_file_system(int) const override {
-    return noted(0, CallKind::sync_all, 0, [](Replay&) {});
+  [[nodiscard]] Result<void> sync_file_system(FileRef) const override {
+    return noted({}, CallKind::sync_all, 0, [](Replay&) {});
   }
-  [[nodiscard]] int make_folder(int folder, const char* name, mode_t mode) const override {
-    const int error = Backing::make_folder(folder, name, mode);
-    if (error == 0) {
+  [[nodiscard]] Result<void> make_folder(FolderRef folder, const char* name,
+                                         mode_t mode) const override {
+    const Result<void> result = Backing::make_folder(folder, name, mode);
+    if (result) {
       const std::size_t parent = number_of(folder);
-      const Descriptor made(openat(folder, name, O_PATH | O_DIRECTORY));
-      const std::size_t object = new_number(made.number());
+      const Descriptor made(openat(folder.number(), name, O_PATH | O_DIRECTORY));
+      const std::size_t object = new_number(made);
       add(CallKind::name, object, [=, name = std::string(name)](Replay& replay) {
         if (mkdirat(replay[parent], name.c_str(), mode) == 0) {
           replay.put(object, openat(replay[parent], name.c_str(), O_PATH | O_DIRECTORY));
         }
       });
     }
-    return error;
+    return result;
   }
-  [[nodiscard]] int make_node(int folder, const char* name, mode_t mode,
-                              dev_t device) const override {
+  [[nodiscard]] Result<void> make_node(FolderRef folder, const char* name, mode_t mode,
+                                       dev_t device) const override {
     const std::size_t parent = number_of(folder);
     return noted(Backing::make_node(folder, name, mode, device), CallKind::name, parent,
                  [=, name = std::string(name)](Replay& replay) {
                    (void)mknodat(replay[parent], name.c_str(), mode, device);
                  });
   }
-  [[nodiscard]] int make_link(int folder, const char* name, const char* target) const override {
+  [[nodiscard]] Result<void> make_link(FolderRef folder, const char* name,
+                                       const char* target) const override {
     const std::size_t parent = number_of(folder);
     return noted(Backing::make_link(folder, name, target), CallKind::name, parent,
                  [=, name = std::string(name), target = std::string(target)](Replay& replay) {
                    (void)!symlinkat(target.c_str(), replay[parent], name.c_str());
                  });
   }
-  [[nodiscard]] int add_name(int folder, const char* name, int to_folder,
-                             const char* to_name) const override {
-    const std::size_t from = number_of(folder);
+  [[nodiscard]] Result<void> add_name(EntryRef entry, FolderRef to_folder,
+                                      const char* to_name) const override {
+    const std::size_t from = number_of(FileRef(entry.base()));
     const std::size_t to = number_of(to_folder);
-    return noted(
-        Backing::add_name(folder, name, to_folder, to_name), CallKind::name, to,
-        [=, this, name = std::string(name), to_name = std::string(to_name)](Replay& replay) {
-          (void)Backing::add_name(replay[from], name.c_str(), replay[to], to_name.c_str());
-        });
+    return noted(Backing::add_name(entry, to_folder, to_name), CallKind::name, to,
+                 [=, this, name = std::string(entry.name()),
+                  to_name = std::string(to_name)](Replay& replay) {
+                   (void)Backing::add_name({FolderRef{replay[from]}, name.c_str()},
+                                           FolderRef{replay[to]}, to_name.c_str());
+                 });
   }
-  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
-                           unsigned flags) const override {
+  [[nodiscard]] Result<void> rename(FolderRef folder, const char* name, FolderRef to_folder,
+                                    const char* to_name, unsigned flags) const override {
     const std::size_t from = number_of(folder);
     const std::size_t to = number_of(to_folder);
     return noted(Backing::rename(folder, name, to_folder, to_name, flags), CallKind::name, to,
@@ -149,15 +153,16 @@ class Recorder final : public Backing {
                    (void)renameat2(replay[from], name.c_str(), replay[to], to_name.c_str(), flags);
                  });
   }
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name,
+                                    bool is_folder) const override {
     const std::size_t parent = number_of(folder);
     return noted(Backing::remove(folder, name, is_folder), CallKind::name, parent,
                  [=, name = std::string(name)](Replay& replay) {
                    (void)unlinkat(replay[parent], name.c_str(), is_folder ? AT_REMOVEDIR : 0);
                  });
   }
-  [[nodiscard]] int set_attribute(int file, const char* name, Bytes value,
-                                  int flags) const override {
+  [[nodiscard]] Result<void> set_attribute(FileRef file, const char* name, Bytes value,
+                                           int flags) const override {
     const std::size_t object = number_of(file);
     return noted(
         Backing::set_attribute(file, name, value, flags), CallKind::name, object,
@@ -165,7 +170,7 @@ class Recorder final : public Backing {
           (void)fsetxattr(replay[object], name.c_str(), value.data(), value.size(), 0);
         });
   }
-  [[nodiscard]] int remove_attribute(int file, const char* name) const override {
+  [[nodiscard]] Result<void> remove_attribute(FileRef file, const char* name) const override {
     const std::size_t object = number_of(file);
     return noted(Backing::remove_attribute(file, name), CallKind::name, object,
                  [=, name = std::string(name)](Replay& replay) {
@@ -174,9 +179,9 @@ class Recorder final : public Backing {
   }
 
  private:
-  [[nodiscard]] std::size_t number_of(int descriptor) const {
+  [[nodiscard]] std::size_t number_of(FileRef descriptor) const {
     struct stat status = {};
-    (void)fstat(descriptor, &status);
+    (void)fstat(descriptor.number(), &status);
     const auto found = numbers_.find(status.st_ino);
     if (found == numbers_.end()) {
       throw std::runtime_error("a call on what was not recorded");
@@ -184,9 +189,9 @@ class Recorder final : public Backing {
     return found->second;
   }
   // The system gives the inode of what is gone to something new.
-  [[nodiscard]] std::size_t new_number(int descriptor) const {
+  [[nodiscard]] std::size_t new_number(FileRef descriptor) const {
     struct stat status = {};
-    (void)fstat(descriptor, &status);
+    (void)fstat(descriptor.number(), &status);
     numbers_[status.st_ino] = ++last_number_;
     return last_number_;
   }
@@ -194,12 +199,12 @@ class Recorder final : public Backing {
     calls_.push_back(
         {kind, object, kind == CallKind::content && own_.contains(object), std::move(run)});
   }
-  [[nodiscard]] int noted(int error, CallKind kind, std::size_t object,
-                          std::function<void(Replay&)> run) const {
-    if (error == 0) {
+  [[nodiscard]] Result<void> noted(Result<void> result, CallKind kind, std::size_t object,
+                                   std::function<void(Replay&)> run) const {
+    if (result) {
       add(kind, object, std::move(run));
     }
-    return error;
+    return result;
   }
 
   mutable std::map<ino_t, std::size_t> numbers_;
@@ -507,11 +512,11 @@ TEST_P(CrashTest, LeavesWhatWasSyncedAndNothingWorseThanUnsyncedBlocks) {
   WrittenVolume volume(scratch.path(), {}, std::move(own));
   Session session(volume);
   for (const Step& step : GetParam().steps) {
-    const int error = step(session);
-    if (error == EOPNOTSUPP) {
+    const Result<void> done = step(session);
+    if (done.failed_with(EOPNOTSUPP)) {
       GTEST_SKIP() << scratch.path() << " has no extended attributes or no holes";
     }
-    ASSERT_EQ(error, 0) << "step " << versions.size();
+    ASSERT_EQ(done, 0) << "step " << versions.size();
     versions.push_back({recorder.calls().size(), read_tree(scratch.path())});
     ASSERT_FALSE(versions.back().tree.is_damaged()) << "step " << versions.size() - 1;
   }

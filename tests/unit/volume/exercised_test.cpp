@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "comparable_results.hpp"
 #include "sanitized.hpp"
 #include "scripts.hpp"
 
@@ -189,7 +190,7 @@ class FileExerciser {
     const Result<std::size_t> copied =
         copy_range(handle(file), offset, file.name, handle(to), to_offset, to.name, bytes);
     if (&to == &file && offset < to_offset + bytes && to_offset < offset + bytes) {
-      return copied.error() == EINVAL ? "" : "a copy within itself";
+      return copied.failed_with(EINVAL) ? "" : "a copy within itself";
     }
     const std::size_t there = offset < file.text.size() ? file.text.size() - offset : 0;
     const std::size_t expected = std::min(bytes, there);
@@ -208,9 +209,9 @@ class FileExerciser {
     const std::size_t lengths[] = {1, 100, 250};
     const auto letter = static_cast<char>('a' + (&file - files_.data()));
     const std::string name(lengths[random_.below(3)], letter);
-    const int error = rename(volume_.writable(), root_, file.name, root_, name, 0);
+    const Result<void> renamed = rename(volume_.writable(), root_, file.name, root_, name, 0);
     file.name = name;
-    return error == 0 ? "" : "a renaming";
+    return renamed ? "" : "a renaming";
   }
 
   ScratchFolder scratch_;
@@ -356,7 +357,8 @@ class TreeExerciser {
     }
   }
 
-  std::string outcome(const std::string& operation, int error, const Errors& expected) {
+  std::string outcome(const std::string& operation, Result<void> done, const Errors& expected) {
+    const int error = errno_of(done);
     ++outcomes_[{operation, error}];
     const bool is_right = expected.empty() ? error == 0 : expected.contains(error);
     return is_right ? "" : operation + " says " + std::to_string(error);
@@ -368,42 +370,42 @@ class TreeExerciser {
     if (made && !place.is_taken()) {
       const int number = ++last_number_;
       place.model->files[place.name] = number;
-      if (made->write(0, text_of_number(number), "f").error() != 0) {
+      if (!made->write(0, text_of_number(number), "f")) {
         return "a write";
       }
     }
-    return outcome("create", made.error(), expected);
+    return outcome("create", Result<void>(made), expected);
   }
   std::string make_folder_at(const Place& place) {
     if (place.level == max_level && !place.is_taken()) {
       return {};
     }
     const Errors expected = place.is_taken() ? Errors{EEXIST} : Errors{};
-    const int error =
+    const Result<void> done =
         make_folder(volume_.writable(), place.folder, place.name, {.mode = 0755, .owner = {}});
     if (expected.empty()) {
       place.model->folders[place.name] = std::make_unique<ModelledFolder>();
     }
-    return outcome("mkdir", error, expected);
+    return outcome("mkdir", done, expected);
   }
   std::string unlink(const Place& place) {
     const Errors expected = place.has_file()     ? Errors{}
                             : place.has_folder() ? Errors{EISDIR}
                                                  : Errors{ENOENT};
-    const int error = remove_file(volume_.writable(), place.folder, place.name);
+    const Result<void> done = remove_file(volume_.writable(), place.folder, place.name);
     place.model->files.erase(place.name);
-    return outcome("unlink", error, expected);
+    return outcome("unlink", done, expected);
   }
   std::string remove_folder_at(const Place& place) {
     const Errors expected = place.has_file()                           ? Errors{ENOTDIR}
                             : !place.has_folder()                      ? Errors{ENOENT}
                             : place.model->has_full_folder(place.name) ? Errors{ENOTEMPTY}
                                                                        : Errors{};
-    const int error = remove_folder(volume_.writable(), place.folder, place.name);
+    const Result<void> done = remove_folder(volume_.writable(), place.folder, place.name);
     if (expected.empty()) {
       place.model->folders.erase(place.name);
     }
-    return outcome("rmdir", error, expected);
+    return outcome("rmdir", done, expected);
   }
 
   std::string link(const Place& from, const Place& to) {
@@ -418,12 +420,12 @@ class TreeExerciser {
       expected.insert(EEXIST);
     }
     const Result<StoredName> stored = from.folder.stored_name(from.name);
-    const int error = add_name(volume_.writable(), from.folder.descriptor(), stored->name.c_str(),
-                               to.folder, to.name);
+    const Result<void> done = add_name(
+        volume_.writable(), {from.folder.descriptor(), stored->name.c_str()}, to.folder, to.name);
     if (expected.empty()) {
       to.model->files[to.name] = from.model->files.at(from.name);
     }
-    return outcome("link", error, expected);
+    return outcome("link", done, expected);
   }
 
   std::string rename_to(const Place& from, const Place& to) {
@@ -439,11 +441,12 @@ class TreeExerciser {
                                   : to.has_file()             ? "rename to a file's name"
                                   : to.has_folder()           ? "rename to a folder's name"
                                                               : "rename";
-    const int error = rename(volume_.writable(), from.folder, from.name, to.folder, to.name, flags);
+    const Result<void> done =
+        rename(volume_.writable(), from.folder, from.name, to.folder, to.name, flags);
     if (expected.empty()) {
       rename_in_model(from, to, flags);
     }
-    return outcome(operation, error, expected);
+    return outcome(operation, done, expected);
   }
   [[nodiscard]] static Errors errors_of_rename(const Place& from, const Place& to, unsigned flags) {
     if (!from.is_taken() || (flags == RENAME_EXCHANGE && !to.is_taken())) {

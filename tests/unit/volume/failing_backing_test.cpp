@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "comparable_results.hpp"
 #include "volume/check/fsck.hpp"
 #include "whole_volume.hpp"
 
@@ -18,38 +19,34 @@ struct Failed {
 };
 class FailingBacking : public Backing {
  public:
-  FailingBacking(unsigned fails_at, int error, Failed* failed)
+  FailingBacking(unsigned fails_at, Errno error, Failed* failed)
       : fails_at_(fails_at), error_(error), failed_(failed) {}
 
-  Result<Descriptor> open(int folder, const char* name, int flags) const override {
-    return fails("open") ? Result<Descriptor>(Failure{error_}) : Backing::open(folder, name, flags);
+  Result<Descriptor> open(FolderRef folder, const char* name, int flags) const override {
+    return fails("open") ? error_ : Backing::open(folder, name, flags);
   }
-  Result<struct stat> status(int folder, const char* name) const override {
-    return fails("status") ? Result<struct stat>(Failure{error_}) : Backing::status(folder, name);
+  Result<struct stat> status(EntryRef entry) const override {
+    return fails("status") ? error_ : Backing::status(entry);
   }
-  Result<std::size_t> read(int file, std::uint64_t offset, MutableBytes into) const override {
-    return fails("read") ? Result<std::size_t>(Failure{error_}) : Backing::read(file, offset, into);
+  Result<std::size_t> read(FileRef file, std::uint64_t offset, MutableBytes into) const override {
+    return fails("read") ? error_ : Backing::read(file, offset, into);
   }
-  Result<std::string> link_target(int folder, const char* name) const override {
-    return fails("link_target") ? Result<std::string>(Failure{error_})
-                                : Backing::link_target(folder, name);
+  Result<std::string> link_target(EntryRef entry) const override {
+    return fails("link_target") ? error_ : Backing::link_target(entry);
   }
-  Result<std::size_t> entries(int folder, MutableBytes into) const override {
-    return fails("entries") ? Result<std::size_t>(Failure{error_}) : Backing::entries(folder, into);
+  Result<std::size_t> entries(FolderRef folder, MutableBytes into) const override {
+    return fails("entries") ? error_ : Backing::entries(folder, into);
   }
-  Result<std::string> attribute(int file, const char* name) const override {
-    return fails("attribute") ? Result<std::string>(Failure{error_})
-                              : Backing::attribute(file, name);
+  Result<std::string> attribute(FileRef file, const char* name) const override {
+    return fails("attribute") ? error_ : Backing::attribute(file, name);
   }
-  Result<std::string> attribute_names(int file) const override {
-    return fails("attribute_names") ? Result<std::string>(Failure{error_})
-                                    : Backing::attribute_names(file);
+  Result<std::string> attribute_names(FileRef file) const override {
+    return fails("attribute_names") ? error_ : Backing::attribute_names(file);
   }
-  Result<std::uint64_t> next_data(int file, std::uint64_t offset) const override {
-    return fails("next_data") ? Result<std::uint64_t>(Failure{error_})
-                              : Backing::next_data(file, offset);
+  Result<std::uint64_t> next_data(FileRef file, std::uint64_t offset) const override {
+    return fails("next_data") ? error_ : Backing::next_data(file, offset);
   }
-  int rewind(int folder) const override {
+  Result<void> rewind(FolderRef folder) const override {
     return fails("rewind") ? error_ : Backing::rewind(folder);
   }
 
@@ -63,7 +60,7 @@ class FailingBacking : public Backing {
   }
 
   unsigned fails_at_;
-  int error_;
+  Errno error_;
   Failed* failed_;
 };
 
@@ -99,8 +96,9 @@ class EachCallFails : public testing::TestWithParam<int> {
       Failed failed;
       Findings findings;
       {
-        const Volume volume = made_.open(
-            findings.report(), std::make_unique<FailingBacking>(fails_at, GetParam(), &failed));
+        const Volume volume =
+            made_.open(findings.report(),
+                       std::make_unique<FailingBacking>(fails_at, Errno(GetParam()), &failed));
         SCOPED_TRACE(testing::Message() << "call " << fails_at);
         work(volume, findings, failed);
       }
@@ -133,8 +131,8 @@ TEST_P(EachCallFails, OfAReader) {
     // A long name whose file may not be read is left out of a listing without a word.
     const bool is_left_out = now.size() < whole.size();
     EXPECT_TRUE(!is_left_out || !reader.errors.empty() || !found.empty() || GetParam() == EACCES);
-    for (const int error : reader.errors) {
-      EXPECT_EQ(error, GetParam());
+    for (const Errno error : reader.errors) {
+      EXPECT_EQ(error.number(), GetParam());
     }
     if (GetParam() == EIO) {
       EXPECT_EQ(is_left_out || !reader.errors.empty(), !found.empty());

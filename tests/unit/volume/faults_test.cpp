@@ -5,6 +5,7 @@
 // it; and the same step succeeds once the trouble is over.
 #include <cerrno>
 
+#include "comparable_results.hpp"
 #include "scripts.hpp"
 
 namespace paes::volume::test {
@@ -30,30 +31,33 @@ class FaultyBacking final : public Backing {
   void disarm() const { left_ = -1; }
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
   [[nodiscard]] bool failed_sync() const noexcept { return failed_sync_; }
-  [[nodiscard]] int error() const noexcept { return fault_ == Fault::error ? EIO : ENOSPC; }
+  [[nodiscard]] Errno error() const noexcept {
+    return Errno(fault_ == Fault::error ? EIO : ENOSPC);
+  }
 
-  [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
-    return reads() ? Failure{error()} : Backing::open(folder, name, flags);
+  [[nodiscard]] Result<Descriptor> open(FolderRef folder, const char* name,
+                                        int flags) const override {
+    return reads() ? error() : Backing::open(folder, name, flags);
   }
-  [[nodiscard]] Result<struct stat> status(int folder, const char* name) const override {
-    return reads() ? Failure{error()} : Backing::status(folder, name);
+  [[nodiscard]] Result<struct stat> status(EntryRef entry) const override {
+    return reads() ? error() : Backing::status(entry);
   }
-  [[nodiscard]] Result<std::size_t> read(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> read(FileRef file, std::uint64_t offset,
                                          MutableBytes into) const override {
-    return reads() ? Failure{error()} : Backing::read(file, offset, into);
+    return reads() ? error() : Backing::read(file, offset, into);
   }
-  [[nodiscard]] Result<std::size_t> entries(int folder, MutableBytes into) const override {
-    return reads() ? Failure{error()} : Backing::entries(folder, into);
+  [[nodiscard]] Result<std::size_t> entries(FolderRef folder, MutableBytes into) const override {
+    return reads() ? error() : Backing::entries(folder, into);
   }
-  [[nodiscard]] Result<Descriptor> create(int folder, const char* name, int flags,
+  [[nodiscard]] Result<Descriptor> create(FolderRef folder, const char* name, int flags,
                                           mode_t mode) const override {
-    return takes_room() ? Failure{error()} : Backing::create(folder, name, flags, mode);
+    return takes_room() ? error() : Backing::create(folder, name, flags, mode);
   }
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (fails_next_write_) {
       fails_next_write_ = false;
-      return Failure{error()};
+      return error();
     }
     const std::size_t without = bytes_without_room(file, offset, from.size());
     if ((fault_ == Fault::full && without == from.size()) || !takes_room()) {
@@ -66,70 +70,72 @@ class FaultyBacking final : public Backing {
       fails_next_write_ = true;
       return Backing::write(file, offset, from.first(from.size() / 2));
     }
-    return Failure{error()};
+    return error();
   }
-  [[nodiscard]] int set_length(int file, std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
     return changes() ? error() : Backing::set_length(file, bytes);
   }
-  [[nodiscard]] int allocate(int file, int mode, std::uint64_t offset,
-                             std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> allocate(FileRef file, int mode, std::uint64_t offset,
+                                      std::uint64_t bytes) const override {
     const bool makes_hole = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
     return (makes_hole ? changes() : takes_room()) ? error()
                                                    : Backing::allocate(file, mode, offset, bytes);
   }
-  [[nodiscard]] int sync(int file, bool data_only) const override {
+  [[nodiscard]] Result<void> sync(FileRef file, bool data_only) const override {
     if (changes()) {
       failed_sync_ = true;
       return error();
     }
     return Backing::sync(file, data_only);
   }
-  [[nodiscard]] int make_folder(int folder, const char* name, mode_t mode) const override {
+  [[nodiscard]] Result<void> make_folder(FolderRef folder, const char* name,
+                                         mode_t mode) const override {
     return takes_room() ? error() : Backing::make_folder(folder, name, mode);
   }
-  [[nodiscard]] int make_node(int folder, const char* name, mode_t mode,
-                              dev_t device) const override {
+  [[nodiscard]] Result<void> make_node(FolderRef folder, const char* name, mode_t mode,
+                                       dev_t device) const override {
     return takes_room() ? error() : Backing::make_node(folder, name, mode, device);
   }
-  [[nodiscard]] int make_link(int folder, const char* name, const char* target) const override {
+  [[nodiscard]] Result<void> make_link(FolderRef folder, const char* name,
+                                       const char* target) const override {
     return takes_room() ? error() : Backing::make_link(folder, name, target);
   }
-  [[nodiscard]] int add_name(int folder, const char* name, int to_folder,
-                             const char* to_name) const override {
-    return takes_room() ? error() : Backing::add_name(folder, name, to_folder, to_name);
+  [[nodiscard]] Result<void> add_name(EntryRef entry, FolderRef to_folder,
+                                      const char* to_name) const override {
+    return takes_room() ? error() : Backing::add_name(entry, to_folder, to_name);
   }
-  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
-                           unsigned flags) const override {
+  [[nodiscard]] Result<void> rename(FolderRef folder, const char* name, FolderRef to_folder,
+                                    const char* to_name, unsigned flags) const override {
     return changes() ? error() : Backing::rename(folder, name, to_folder, to_name, flags);
   }
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name,
+                                    bool is_folder) const override {
     return changes() ? error() : Backing::remove(folder, name, is_folder);
   }
-  [[nodiscard]] int sync_file_system(int file) const override {
+  [[nodiscard]] Result<void> sync_file_system(FileRef file) const override {
     if (changes()) {
       failed_sync_ = true;
       return error();
     }
     return Backing::sync_file_system(file);
   }
-  [[nodiscard]] Result<std::uint64_t> next_hole(int file, std::uint64_t offset) const override {
-    return reads() ? Failure{error()} : Backing::next_hole(file, offset);
+  [[nodiscard]] Result<std::uint64_t> next_hole(FileRef file, std::uint64_t offset) const override {
+    return reads() ? error() : Backing::next_hole(file, offset);
   }
-  [[nodiscard]] int rewind(int folder) const override {
+  [[nodiscard]] Result<void> rewind(FolderRef folder) const override {
     return reads() ? error() : Backing::rewind(folder);
   }
-  [[nodiscard]] int set_mode(int folder, const char* name, mode_t mode) const override {
-    return changes() ? error() : Backing::set_mode(folder, name, mode);
+  [[nodiscard]] Result<void> set_mode(EntryRef entry, mode_t mode) const override {
+    return changes() ? error() : Backing::set_mode(entry, mode);
   }
-  [[nodiscard]] int set_owner(int folder, const char* name, uid_t user,
-                              gid_t group) const override {
-    return changes() ? error() : Backing::set_owner(folder, name, user, group);
+  [[nodiscard]] Result<void> set_owner(EntryRef entry, uid_t user, gid_t group) const override {
+    return changes() ? error() : Backing::set_owner(entry, user, group);
   }
-  [[nodiscard]] int set_attribute(int file, const char* name, Bytes value,
-                                  int flags) const override {
+  [[nodiscard]] Result<void> set_attribute(FileRef file, const char* name, Bytes value,
+                                           int flags) const override {
     return takes_room() ? error() : Backing::set_attribute(file, name, value, flags);
   }
-  [[nodiscard]] int remove_attribute(int file, const char* name) const override {
+  [[nodiscard]] Result<void> remove_attribute(FileRef file, const char* name) const override {
     return changes() ? error() : Backing::remove_attribute(file, name);
   }
 
@@ -165,11 +171,11 @@ class FaultTest : public ::testing::TestWithParam<Tested> {
     Session session(volume);
     trees_.push_back({});
     for (const Step& step : steps()) {
-      const int error = step(session);
-      if (error == EOPNOTSUPP) {
+      const Result<void> done = step(session);
+      if (done.failed_with(EOPNOTSUPP)) {
         GTEST_SKIP() << scratch.path() << " has no extended attributes or no holes";
       }
-      ASSERT_EQ(error, 0);
+      ASSERT_EQ(done, 0);
       trees_.push_back(read_tree(scratch.path()));
     }
   }
@@ -187,7 +193,7 @@ class FaultTest : public ::testing::TestWithParam<Tested> {
     Session session(volume);
     backing.arm(which);
     for (std::size_t at = 0; at < steps().size(); ++at) {
-      const int error = steps()[at](session);
+      const int error = errno_of(steps()[at](session));
       if (!backing.has_failed()) {
         EXPECT_EQ(error, 0);
         continue;
@@ -198,7 +204,8 @@ class FaultTest : public ::testing::TestWithParam<Tested> {
       EXPECT_FALSE(backing.failed_sync() && error == 0) << "a failed sync is a success";
       // A step whose write was short ends with EIO.
       const bool is_short = fault == Fault::no_room_in_part && error == EIO;
-      EXPECT_TRUE(error == 0 || error == backing.error() || is_short) << "another error: " << error;
+      EXPECT_TRUE(error == 0 || error == backing.error().number() || is_short)
+          << "another error: " << error;
       if (error != 0) {
         EXPECT_EQ(steps()[at](session), 0) << "the step does not succeed later";
         check(scratch, session, at, 0);
@@ -224,7 +231,7 @@ class FaultTest : public ::testing::TestWithParam<Tested> {
     for (const auto& [path, file] : session.files()) {
       const auto item = found.items.find(path);
       struct stat status = {};
-      ASSERT_EQ(fstat(file.descriptor(), &status), 0);
+      ASSERT_EQ(fstat(file.descriptor().number(), &status), 0);
       if (item == found.items.end() || status.st_nlink == 0) {
         continue;
       }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "comparable_results.hpp"
 #include "made_volume.hpp"
 #include "refusal.hpp"
 #include "volume/read/hidden_names.hpp"
@@ -149,7 +150,7 @@ class HoleCountingBacking : public Backing {
  public:
   explicit HoleCountingBacking(std::atomic<unsigned>& count) : count_(&count) {}
 
-  Result<std::uint64_t> next_data(int file, std::uint64_t offset) const override {
+  Result<std::uint64_t> next_data(FileRef file, std::uint64_t offset) const override {
     ++*count_;
     return Backing::next_data(file, offset);
   }
@@ -369,7 +370,7 @@ class ChangingBacking : public Backing {
   ChangingBacking(unsigned wrong_reads, std::filesystem::path touched)
       : left_(wrong_reads), touched_(std::move(touched)) {}
 
-  Result<std::size_t> read(int file, std::uint64_t offset, MutableBytes into) const override {
+  Result<std::size_t> read(FileRef file, std::uint64_t offset, MutableBytes into) const override {
     Result<std::size_t> bytes = Backing::read(file, offset, into);
     if (bytes && *bytes > 1000 && left_ > 0) {
       --left_;
@@ -401,11 +402,11 @@ class RefusingBacking : public Backing {
  public:
   explicit RefusingBacking(int flags) : refused_(flags) {}
 
-  Result<Descriptor> open(int folder, const char* name, int flags) const override {
+  Result<Descriptor> open(FolderRef folder, const char* name, int flags) const override {
     const int refused = flags & refused_;
     const std::string_view stored(name);
     if (refused != 0 && stored != "." && !stored.starts_with("gocryptfs.")) {
-      return Failure{refused == O_NOATIME ? EPERM : EACCES};
+      return Errno(refused == O_NOATIME ? EPERM : EACCES);
     }
     return Backing::open(folder, name, flags);
   }

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <tuple>
 
+#include "comparable_results.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume {
@@ -21,32 +22,35 @@ class SwappingBacking final : public Backing {
   mutable int others = -1;  // the folder; no process does anything without it
   mutable std::vector<ino_t> given;
 
-  [[nodiscard]] Result<Descriptor> create(int folder, const char* name, int flags,
+  [[nodiscard]] Result<Descriptor> create(FolderRef folder, const char* name, int flags,
                                           mode_t mode) const override {
     Result<Descriptor> made = Backing::create(folder, name, flags, mode);
-    return swapped(folder, name, made.error()) == 0 ? std::move(made) : Failure{made.error()};
+    (void)swapped(folder, name, Result<void>(made));
+    return made;
   }
-  [[nodiscard]] int make_folder(int folder, const char* name, mode_t mode) const override {
+  [[nodiscard]] Result<void> make_folder(FolderRef folder, const char* name,
+                                         mode_t mode) const override {
     return swapped(folder, name, Backing::make_folder(folder, name, mode));
   }
-  [[nodiscard]] int make_node(int folder, const char* name, mode_t mode,
-                              dev_t device) const override {
+  [[nodiscard]] Result<void> make_node(FolderRef folder, const char* name, mode_t mode,
+                                       dev_t device) const override {
     return swapped(folder, name, Backing::make_node(folder, name, mode, device));
   }
-  [[nodiscard]] int make_link(int folder, const char* name, const char* target) const override {
+  [[nodiscard]] Result<void> make_link(FolderRef folder, const char* name,
+                                       const char* target) const override {
     return swapped(folder, name, Backing::make_link(folder, name, target));
   }
-  [[nodiscard]] int set_owner(int folder, const char* name, uid_t, gid_t) const override {
-    given.push_back(status(folder, name)->st_ino);
-    return 0;
+  [[nodiscard]] Result<void> set_owner(EntryRef entry, uid_t, gid_t) const override {
+    given.push_back(status(entry)->st_ino);
+    return {};
   }
 
  private:
-  [[nodiscard]] int swapped(int folder, const char* name, int error) const {
+  Result<void> swapped(FolderRef folder, const char* name, Result<void> made) const {
     if (const int from = std::exchange(others, -1); from >= 0) {
-      EXPECT_EQ(renameat2(from, "other", folder, name, RENAME_EXCHANGE), 0);
+      EXPECT_EQ(renameat2(from, "other", folder.number(), name, RENAME_EXCHANGE), 0);
     }
-    return error;
+    return made;
   }
 };
 
@@ -54,8 +58,8 @@ class SwappingBacking final : public Backing {
 struct Made {
   const char* type;
   mode_t mode;
-  std::function<int(WritableVolume&, const Folder&, const NewEntry&)> make;  // "made"
-  std::function<int(int folder)> make_other;                                 // "other"
+  std::function<Result<void>(WritableVolume&, const Folder&, const NewEntry&)> make;  // "made"
+  std::function<int(int folder)> make_other;                                          // "other"
   bool is_open;  // once it is made, so that nothing can be taken for it
 };
 
@@ -70,7 +74,7 @@ std::vector<Made> all_made() {
     return make_node(volume, folder, "made", entry, 0);
   };
   const auto file = [](WritableVolume& volume, const Folder& folder, const NewEntry& entry) {
-    return create_file(volume, folder, "made", entry).error();
+    return Result<void>(create_file(volume, folder, "made", entry));
   };
   const auto folder = [](WritableVolume& volume, const Folder& parent, const NewEntry& entry) {
     return make_folder(volume, parent, "made", entry);
@@ -99,14 +103,14 @@ std::vector<Made> all_made() {
 class GivenAway : public ::testing::TestWithParam<std::tuple<Made, bool>> {
  protected:
   // The owner is this process's, as a user who is not root must have it.
-  [[nodiscard]] int make() {
+  [[nodiscard]] Result<void> make() {
     const Made& made = std::get<Made>(GetParam());
     const NewEntry entry{made.mode | 0755, Owner{.user = geteuid(), .group = getegid()}};
     return made.make(volume_.writable(), root_, entry);
   }
   // What was made before the others took its name.
   void expect_only_new_given() {
-    const Result<struct stat> made = backing_->status(others_.number(), "other");
+    const Result<struct stat> made = backing_->status({FolderRef(others_), "other"});
     ASSERT_TRUE(made);
     const bool is_open = std::get<Made>(GetParam()).is_open;
     EXPECT_EQ(backing_->given, is_open ? std::vector<ino_t>{made->st_ino} : std::vector<ino_t>{});
@@ -125,7 +129,7 @@ class GivenAway : public ::testing::TestWithParam<std::tuple<Made, bool>> {
 TEST_P(GivenAway, IsWhatWasMade) {
   ASSERT_EQ(make(), 0);
   const Result<struct stat> made =
-      backing_->status(root_.descriptor(), root_.stored_name("made")->name.c_str());
+      backing_->status({root_.descriptor(), root_.stored_name("made")->name.c_str()});
   ASSERT_TRUE(made);
   EXPECT_EQ(backing_->given, std::vector<ino_t>{made->st_ino});
 }

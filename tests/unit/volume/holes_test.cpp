@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "comparable_results.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume {
@@ -21,11 +22,11 @@ using vault::block_bytes;
 // Knows no holes.
 class DenseBacking final : public Backing {
  public:
-  [[nodiscard]] Result<std::uint64_t> next_data(int, std::uint64_t) const override {
-    return Failure{EINVAL};
+  [[nodiscard]] Result<std::uint64_t> next_data(FileRef, std::uint64_t) const override {
+    return Errno(EINVAL);
   }
-  [[nodiscard]] Result<std::uint64_t> next_hole(int, std::uint64_t) const override {
-    return Failure{EINVAL};
+  [[nodiscard]] Result<std::uint64_t> next_hole(FileRef, std::uint64_t) const override {
+    return Errno(EINVAL);
   }
 };
 
@@ -54,12 +55,12 @@ void expect_map(const WrittenVolume& volume, const WritableFile& file, const std
     const Result<std::uint64_t> data = next_data(volume.volume(), file, "f", offset);
     const Result<std::uint64_t> hole = next_hole(volume.volume(), file, "f", offset);
     if (offset >= length) {
-      EXPECT_EQ(data.error(), ENXIO);
-      EXPECT_EQ(hole.error(), ENXIO);
+      EXPECT_EQ(data, ENXIO);
+      EXPECT_EQ(hole, ENXIO);
       continue;
     }
     const std::uint64_t data_at = data ? *data : length;
-    EXPECT_TRUE(data || data.error() == ENXIO) << data.error();
+    EXPECT_TRUE(data || data.failed_with(ENXIO)) << data.error();
     ASSERT_TRUE(hole) << hole.error();
     EXPECT_GE(data_at, offset);
     EXPECT_GE(*hole, offset);
@@ -177,8 +178,8 @@ TEST(HolesOfNothing, AFileWithoutTextHasNone) {
   const Folder root = volume.root();
   Result<WritableFile> file = volume.create(root, "f");
   ASSERT_TRUE(file);
-  EXPECT_EQ(next_data(volume.volume(), *file, "f", 0).error(), ENXIO);
-  EXPECT_EQ(next_hole(volume.volume(), *file, "f", 0).error(), ENXIO);
+  EXPECT_EQ(next_data(volume.volume(), *file, "f", 0), ENXIO);
+  EXPECT_EQ(next_hole(volume.volume(), *file, "f", 0), ENXIO);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Holes,

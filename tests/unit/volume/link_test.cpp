@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "comparable_results.hpp"
 #include "made_volume.hpp"
 
 namespace paes::volume {
@@ -14,16 +15,17 @@ namespace {
 // Counts how often a link is read, and may refuse it.
 class WatchedLinks : public Backing {
  public:
-  explicit WatchedLinks(unsigned* reads, int error = 0) : reads_(reads), error_(error) {}
+  explicit WatchedLinks(unsigned* reads, std::optional<Errno> error = {})
+      : reads_(reads), error_(error) {}
 
-  Result<std::string> link_target(int folder, const char* name) const override {
+  Result<std::string> link_target(EntryRef entry) const override {
     ++*reads_;
-    return error_ != 0 ? Result<std::string>(Failure{error_}) : Backing::link_target(folder, name);
+    return error_ ? *error_ : Backing::link_target(entry);
   }
 
  private:
   unsigned* reads_;
-  int error_;
+  std::optional<Errno> error_;
 };
 
 class LinkOfEachVolume : public testing::TestWithParam<NamedFeatures> {
@@ -34,13 +36,13 @@ class LinkOfEachVolume : public testing::TestWithParam<NamedFeatures> {
   }
   void remove_link() { std::filesystem::remove(made_.stored("l")); }
   [[nodiscard]] std::uint64_t length_by_name(const Volume& volume) const {
-    const Result<struct stat> status = volume.backing().status(volume.root(), stored_.c_str());
-    return length_of(volume, *status, volume.root(), stored_.c_str());
+    const Result<struct stat> status = volume.backing().status({volume.root(), stored_.c_str()});
+    return length_of(volume, *status, {volume.root(), stored_.c_str()});
   }
   [[nodiscard]] std::uint64_t length_by_descriptor(const Volume& volume) const {
     const Result<Descriptor> link = volume.backing().open(volume.root(), stored_.c_str(), O_PATH);
-    const Result<struct stat> status = volume.backing().status(link->number(), "");
-    return length_of(volume, *status, link->number(), "");
+    const Result<struct stat> status = volume.backing().status(*link);
+    return length_of(volume, *status, *link);
   }
   // Where the length of the stored link does not tell that of the target.
   [[nodiscard]] static bool is_padded() {
@@ -71,7 +73,7 @@ TEST_P(LinkOfEachVolume, TheLengthIsThatOfTheTarget) {
 // The link is there all the same, and whoever looks at it may want to remove it.
 TEST_P(LinkOfEachVolume, OneThatCannotBeReadHasALength) {
   unsigned reads = 0;
-  const Volume volume = made_.open({}, std::make_unique<WatchedLinks>(&reads, EIO));
+  const Volume volume = made_.open({}, std::make_unique<WatchedLinks>(&reads, Errno(EIO)));
   for (const std::size_t bytes : {1U, 2U, 3U}) {
     make_link(bytes);
     EXPECT_GE(length_by_name(volume), bytes);

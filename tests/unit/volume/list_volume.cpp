@@ -33,14 +33,14 @@ class Lister {
  public:
   explicit Lister(const Volume& volume) : volume_(volume) {}
 
-  void enter(int parent, const std::string& stored, const std::string& path) {
+  void enter(FolderRef parent, const std::string& stored, const std::string& path) {
     const Result<Folder> folder = Folder::open(volume_, parent, stored.c_str(), path);
     if (!folder) {
       fail(path, folder.error());
       return;
     }
     add(path, "folder")["attributes"] = attributes(folder->descriptor(), path);
-    const int error = folder->list(path, [&](const FolderEntry& entry) {
+    const Result<void> listed = folder->list(path, [&](const FolderEntry& entry) {
       const std::string inner = path_of(path, entry.name);
       switch (entry.type) {
         case DT_DIR:
@@ -56,8 +56,8 @@ class Lister {
           add(inner, "other");
       }
     });
-    if (error != 0) {
-      fail(path, error);
+    if (!listed) {
+      fail(path, listed.error());
     }
   }
 
@@ -68,9 +68,9 @@ class Lister {
     all.push_back({{"path", hex_of(path)}, {"type", type}});
     return all.back();
   }
-  void fail(const std::string& path, int error) { add(path, "error")["error"] = error; }
+  void fail(const std::string& path, Errno error) { add(path, "error")["error"] = error.number(); }
 
-  json attributes(int file, const std::string& path) {
+  json attributes(FileRef file, const std::string& path) {
     json found = json::object();
     const Result<std::vector<std::string>> names = list_attributes(volume_, file, path);
     if (!names) {
@@ -88,26 +88,26 @@ class Lister {
     return found;
   }
 
-  void list_link(int parent, const std::string& stored, const std::string& path) {
-    const Result<struct stat> status = volume_.backing().status(parent, stored.c_str());
-    const Result<std::string> target = read_link(volume_, parent, stored.c_str(), path);
+  void list_link(FolderRef parent, const std::string& stored, const std::string& path) {
+    const Result<struct stat> status = volume_.backing().status({parent, stored.c_str()});
+    const Result<std::string> target = read_link(volume_, {parent, stored.c_str()}, path);
     if (!status || !target) {
       fail(path, status ? target.error() : status.error());
       return;
     }
     json& entry = add(path, "link");
-    entry["size"] = length_of(volume_, *status, parent, stored.c_str());
+    entry["size"] = length_of(volume_, *status, {parent, stored.c_str()});
     entry["target"] = hex_of(*target);
   }
 
-  void list_file(int parent, const std::string& stored, const std::string& path) {
+  void list_file(FolderRef parent, const std::string& stored, const std::string& path) {
     Result<Descriptor> opened = volume_.backing().open(parent, stored.c_str(), O_RDONLY);
     if (!opened) {
       fail(path, opened.error());
       return;
     }
     const File file(volume_, std::move(*opened));
-    const Result<struct stat> status = volume_.backing().status(file.descriptor(), "");
+    const Result<struct stat> status = volume_.backing().status(file.descriptor());
     std::vector<std::uint8_t> text;
     for (std::size_t read = 0;; text.resize(read)) {
       text.resize(read + odd_bytes);
@@ -126,7 +126,7 @@ class Lister {
     std::array<std::uint8_t, libcrypto::sha256_bytes> hash;
     libcrypto::sha256(text, hash);
     json& entry = add(path, "file");
-    entry["size"] = length_of(volume_, *status, file.descriptor(), "");
+    entry["size"] = length_of(volume_, *status, file.descriptor());
     entry["read"] = text.size();
     entry["sha256"] = hex_of(Bytes(hash));
     entry["attributes"] = attributes(file.descriptor(), path);

@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "comparable_results.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume::test {
@@ -26,10 +27,10 @@ class LimitedBacking : public Backing {
  public:
   explicit LimitedBacking(std::uint64_t room) : room_(room) {}
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (offset >= room_) {
-      return Failure{ENOSPC};
+      return Errno(ENOSPC);
     }
     return Backing::write(
         file, offset,
@@ -56,7 +57,7 @@ class KilledBacking : public LimitedBacking {
  public:
   KilledBacking(std::uint64_t room, Kill& kill) : LimitedBacking(room), room_(room), kill_(kill) {}
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (kill_.at-- == 0) {
       const std::uint64_t first_edge = (offset / page_bytes + 1) * page_bytes;
@@ -72,18 +73,18 @@ class KilledBacking : public LimitedBacking {
     }
     return LimitedBacking::write(file, offset, from);
   }
-  [[nodiscard]] int set_length(int file, std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
     return may_die([&] { return Backing::set_length(file, bytes); });
   }
-  [[nodiscard]] int allocate(int file, int mode, std::uint64_t offset,
-                             std::uint64_t bytes) const override {
+  [[nodiscard]] Result<void> allocate(FileRef file, int mode, std::uint64_t offset,
+                                      std::uint64_t bytes) const override {
     return may_die([&] { return Backing::allocate(file, mode, offset, bytes); });
   }
 
  private:
   // Before the call, or with an edge after it.
   template <typename Call>
-  int may_die(const Call& call) const {
+  Result<void> may_die(const Call& call) const {
     if (kill_.at-- != 0) {
       return call();
     }
@@ -105,13 +106,13 @@ class KilledBacking : public LimitedBacking {
 struct Change {
   const char* name;
   std::size_t length;  // of the text before it
-  std::function<int(WritableFile&)> make;
+  std::function<Result<void>(WritableFile&)> make;
   std::uint64_t room = much_room;
   bool is_in_place = false;  // lacks room only where blocks are saved
 };
 
-int write_at(WritableFile& file, std::uint64_t offset, std::size_t bytes) {
-  return file.write(offset, random_text(bytes, 77), "f").error();
+Result<void> write_at(WritableFile& file, std::uint64_t offset, std::size_t bytes) {
+  return Result<void>(file.write(offset, random_text(bytes, 77), "f"));
 }
 
 std::vector<Change> changes() {
@@ -206,7 +207,7 @@ class KilledWithin : public testing::TestWithParam<Mode> {
     auto file = made.create(made.root(), "f");
     EXPECT_TRUE(file);
     const Text before = random_text(change.length);
-    EXPECT_EQ(file->write(0, before, "f").error(), 0);
+    EXPECT_EQ(file->write(0, before, "f"), 0);
 
     PendingWrites pending(2);
     kill.pending = &pending;
@@ -218,7 +219,7 @@ class KilledWithin : public testing::TestWithParam<Mode> {
       auto opened = volume.open(volume.root(), "f");
       EXPECT_TRUE(opened);
       try {
-        error_ = change.make(*opened);
+        result_ = change.make(*opened);
       } catch (const Killed&) {
         is_killed = true;
       }
@@ -229,7 +230,7 @@ class KilledWithin : public testing::TestWithParam<Mode> {
   }
 
   Text text_;
-  int error_ = 0;
+  Result<void> result_;
 };
 
 TEST_P(KilledWithin, AWriteThatIsCompletedLeavesEachBlockOldOrNew) {
@@ -244,7 +245,7 @@ TEST_P(KilledWithin, AWriteThatIsCompletedLeavesEachBlockOldOrNew) {
     ASSERT_FALSE(text_after(change, never));
     const Text after = text_;
     const Text before = random_text(change.length);
-    ASSERT_TRUE(error_ == 0 || change.room != much_room);
+    ASSERT_TRUE(result_ || change.room != much_room);
     const std::size_t most = std::max(before.size(), after.size());
     bool is_killed = true;
     for (std::size_t call = 0; is_killed; ++call) {
@@ -275,7 +276,7 @@ TEST(PendingWrites, AreCompletedOnlyWhileTheyAreNoted) {
   const Descriptor file(::open((folder.path() + "/f").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const Text text = random_text(100);
   StoredChange change;
-  change.file = file.number();
+  change.file = file;
   change.bytes = text;
   change.length_after = 50;
   PendingWrites pending(2);
@@ -295,11 +296,13 @@ TEST(PendingWrites, AreCompletedOnlyWhileTheyAreNoted) {
 // Does nothing, so that to complete with it only counts what is noted.
 class IdleBacking : public Backing {
  public:
-  [[nodiscard]] Result<std::size_t> write(int, std::uint64_t, Bytes from) const override {
+  [[nodiscard]] Result<std::size_t> write(FileRef, std::uint64_t, Bytes from) const override {
     return from.size();
   }
-  [[nodiscard]] int set_length(int, std::uint64_t) const override { return 0; }
-  [[nodiscard]] int allocate(int, int, std::uint64_t, std::uint64_t) const override { return 0; }
+  [[nodiscard]] Result<void> set_length(FileRef, std::uint64_t) const override { return {}; }
+  [[nodiscard]] Result<void> allocate(FileRef, int, std::uint64_t, std::uint64_t) const override {
+    return {};
+  }
 };
 
 thread_local bool looks_at_notes = false;
@@ -317,7 +320,7 @@ class LookedAtBacking : public Backing {
 
   explicit LookedAtBacking(Seen& seen) : seen_(seen) {}
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (!seen_.fails.load()) {
       return Backing::write(file, offset, from);
@@ -326,12 +329,12 @@ class LookedAtBacking : public Backing {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     sched_param none = {};
     EXPECT_EQ(sched_setscheduler(0, SCHED_IDLE, &none), 0);
-    return Failure{EIO};
+    return Errno(EIO);
   }
-  [[nodiscard]] int set_length(int file, std::uint64_t bytes) const override {
-    return seen_.fails.load() ? EIO : Backing::set_length(file, bytes);
+  [[nodiscard]] Result<void> set_length(FileRef file, std::uint64_t bytes) const override {
+    return seen_.fails.load() ? Errno(EIO) : Backing::set_length(file, bytes);
   }
-  [[nodiscard]] Result<std::size_t> read(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> read(FileRef file, std::uint64_t offset,
                                          MutableBytes into) const override {
     if (looks_at_notes) {
       seen_.noted += seen_.pending->complete(IdleBacking());
@@ -367,10 +370,10 @@ TEST(PendingWrites, AreNotNotedAnyMoreOnceTheBlocksAreGivenBack) {
                        SavedBlocks::where_room_may_end, OtherWriters::none, nullptr, &pending);
   auto file = volume.create(volume.root(), "f");
   ASSERT_TRUE(file);
-  ASSERT_EQ(file->write(0, random_text(4 * block_bytes), "f").error(), 0);
-  const std::function<int()> failures[] = {
-      [&] { return file->write(0, random_text(2 * block_bytes), "f").error(); },
-      [&] { return file->write(100, random_text(2 * block_bytes), "f").error(); },
+  ASSERT_EQ(file->write(0, random_text(4 * block_bytes), "f"), 0);
+  const std::function<Result<void>()> failures[] = {
+      [&] { return Result<void>(file->write(0, random_text(2 * block_bytes), "f")); },
+      [&] { return Result<void>(file->write(100, random_text(2 * block_bytes), "f")); },
       [&] { return file->set_length(block_bytes + 9, "f"); },
       [&] {
         return file->allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 9, 2 * block_bytes, "f");

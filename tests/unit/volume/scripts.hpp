@@ -55,7 +55,7 @@ class TreeReader {
   explicit TreeReader(const Volume& volume) : volume_(volume) {}
 
   [[nodiscard]] Tree read() {
-    const Result<Folder> root = Folder::open(volume_, -1, "", "");
+    const Result<Folder> root = Folder::open(volume_, volume_.root(), "", "");
     if (!root) {
       throw std::runtime_error("the root cannot be opened");
     }
@@ -73,7 +73,7 @@ class TreeReader {
   void read_entry(const Folder& folder, const FolderEntry& entry, const std::string& path) {
     const Backing& backing = volume_.backing();
     const char* const stored = entry.stored.c_str();
-    const Result<struct stat> status = backing.status(folder.descriptor(), stored);
+    const Result<struct stat> status = backing.status({folder.descriptor(), stored});
     if (!status) {
       throw std::runtime_error("no status of " + path);
     }
@@ -86,7 +86,7 @@ class TreeReader {
         tree_.damaged_folders.insert(path);
       }
     } else if (S_ISLNK(status->st_mode)) {
-      const Result<std::string> target = read_link(volume_, folder.descriptor(), stored, path);
+      const Result<std::string> target = read_link(volume_, {folder.descriptor(), stored}, path);
       tree_.items[path] = {'l', {}};
       tree_.items[path].blocks.push_back(
           target ? std::optional(Text(target->begin(), target->end())) : std::nullopt);
@@ -105,7 +105,7 @@ class TreeReader {
     }
     const File file(volume_, std::move(*opened));
     struct stat status = {};
-    (void)fstat(file.descriptor(), &status);
+    (void)fstat(file.descriptor().number(), &status);
     const std::uint64_t length =
         volume_.content().layout().text_length(static_cast<std::uint64_t>(status.st_size));
     Item item{'f', {}};
@@ -142,7 +142,7 @@ class Session {
   [[nodiscard]] WritableVolume& writable() noexcept { return volume_.writable(); }
   // The path has at most one folder, so that scripts stay easy to read.
   template <typename Work>
-  int in_folder(const std::string& path, const Work& work) {
+  Result<void> in_folder(const std::string& path, const Work& work) {
     const std::size_t slash = path.find('/');
     if (slash == std::string::npos) {
       return work(root_, path);
@@ -151,7 +151,7 @@ class Session {
     return folder ? work(*folder, path.substr(slash + 1)) : folder.error();
   }
   template <typename Work>
-  int with_file(const std::string& path, const Work& work) {
+  Result<void> with_file(const std::string& path, const Work& work) {
     if (const auto found = files_.find(path); found != files_.end()) {
       return work(found->second);
     }
@@ -163,11 +163,11 @@ class Session {
   [[nodiscard]] const std::map<std::string, WritableFile>& files() const noexcept { return files_; }
 
   // What is made from now on is given away: to the one who owns it already, as all users may do.
-  int give_away() {
+  Result<void> give_away() {
     owner_ = Owner{.user = geteuid(), .group = getegid()};
-    return 0;
+    return {};
   }
-  int create(const std::string& path) {
+  Result<void> create(const std::string& path) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
       Result<WritableFile> file =
           create_file(writable(), folder, name, {.mode = 0644, .owner = owner_});
@@ -175,95 +175,98 @@ class Session {
         files_.erase(path);
         files_.emplace(path, std::move(*file));
       }
-      return file.error();
+      return Result<void>(file);
     });
   }
-  int write(const std::string& path, std::int64_t offset, std::int64_t bytes, std::int64_t seed) {
+  Result<void> write(const std::string& path, std::int64_t offset, std::int64_t bytes,
+                     std::int64_t seed) {
     return with_file(path, [&](WritableFile& file) {
       const Text text =
           random_text(static_cast<std::size_t>(bytes), static_cast<std::uint64_t>(seed));
       const Result<std::size_t> written =
           file.write(static_cast<std::uint64_t>(offset), text, path);
-      return written && *written < text.size() ? EIO : written.error();
+      return written && *written < text.size() ? Errno(EIO) : Result<void>(written);
     });
   }
-  int set_length(const std::string& path, std::int64_t bytes) {
+  Result<void> set_length(const std::string& path, std::int64_t bytes) {
     return with_file(path, [&](WritableFile& file) {
       return file.set_length(static_cast<std::uint64_t>(bytes), path);
     });
   }
-  int allocate(const std::string& path, int mode, std::int64_t offset, std::int64_t bytes) {
+  Result<void> allocate(const std::string& path, int mode, std::int64_t offset,
+                        std::int64_t bytes) {
     return with_file(path, [&](WritableFile& file) {
       return file.allocate(mode, static_cast<std::uint64_t>(offset),
                            static_cast<std::uint64_t>(bytes), path);
     });
   }
-  int copy(const std::string& from, const std::string& to, std::int64_t to_offset,
-           std::int64_t bytes) {
+  Result<void> copy(const std::string& from, const std::string& to, std::int64_t to_offset,
+                    std::int64_t bytes) {
     return with_file(from, [&](WritableFile& source) {
       return with_file(to, [&](WritableFile& target) {
         const Result<std::size_t> copied =
             copy_range(source, 0, from, target, static_cast<std::uint64_t>(to_offset), to,
                        static_cast<std::size_t>(bytes));
-        return copied && *copied < static_cast<std::size_t>(bytes) ? EIO : copied.error();
+        return copied && *copied < static_cast<std::size_t>(bytes) ? Errno(EIO)
+                                                                   : Result<void>(copied);
       });
     });
   }
-  int sync(const std::string& path) {
+  Result<void> sync(const std::string& path) {
     return with_file(path, [](WritableFile& file) { return file.sync(false); });
   }
-  int sync_root() { return writable().sync_folder(root_); }
-  int mkdir(const std::string& path) {
+  Result<void> sync_root() { return writable().sync_folder(root_); }
+  Result<void> mkdir(const std::string& path) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
       return make_folder(writable(), folder, name, {.mode = 0755, .owner = owner_});
     });
   }
-  int rmdir(const std::string& path) {
+  Result<void> rmdir(const std::string& path) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
       return remove_folder(writable(), folder, name);
     });
   }
-  int unlink(const std::string& path) {
+  Result<void> unlink(const std::string& path) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
       return remove_file(writable(), folder, name);
     });
   }
-  int symlink(const std::string& path, const std::string& target) {
+  Result<void> symlink(const std::string& path, const std::string& target) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
       return make_link(writable(), folder, name, target, owner_);
     });
   }
-  int mknod(const std::string& path, mode_t mode) {
+  Result<void> mknod(const std::string& path, mode_t mode) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
       return make_node(writable(), folder, name, {.mode = mode, .owner = owner_}, 0);
     });
   }
-  int link(const std::string& from, const std::string& to) {
+  Result<void> link(const std::string& from, const std::string& to) {
     return with_file(from, [&](WritableFile& file) {
       return in_folder(to, [&](const Folder& folder, const std::string& name) {
-        return add_name(writable(), file.descriptor(), "", folder, name);
+        return add_name(writable(), file.descriptor(), folder, name);
       });
     });
   }
-  int move(const std::string& from, const std::string& to, unsigned flags = 0) {
-    const int error = in_folder(from, [&](const Folder& folder, const std::string& name) {
+  Result<void> move(const std::string& from, const std::string& to, unsigned flags = 0) {
+    const Result<void> moved = in_folder(from, [&](const Folder& folder, const std::string& name) {
       return in_folder(to, [&](const Folder& to_folder, const std::string& to_name) {
         return rename(writable(), folder, name, to_folder, to_name, flags);
       });
     });
-    if (error == 0) {
+    if (moved) {
       files_.erase(from);
       files_.erase(to);
     }
-    return error;
+    return moved;
   }
-  int set_xattr(const std::string& path, const std::string& name, std::int64_t bytes) {
+  Result<void> set_xattr(const std::string& path, const std::string& name, std::int64_t bytes) {
     return with_file(path, [&](WritableFile& file) {
       return set_attribute(volume_.volume(), file.descriptor(), name,
                            random_text(static_cast<std::size_t>(bytes), 9), 0);
     });
   }
-  int remove_xattr(const std::string& path, const std::string& name) {
+  Result<void> remove_xattr(const std::string& path, const std::string& name) {
     return with_file(path, [&](WritableFile& file) {
       return remove_attribute(volume_.volume(), file.descriptor(), name);
     });
@@ -276,7 +279,7 @@ class Session {
   std::map<std::string, WritableFile> files_;
 };
 
-using Step = std::function<int(Session&)>;  // 0 or an errno
+using Step = std::function<Result<void>(Session&)>;
 
 struct Script {
   const char* name;

@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "comparable_results.hpp"
 #include "message/cipher_name.hpp"
 #include "paes/error.hpp"
 #include "sanitized.hpp"

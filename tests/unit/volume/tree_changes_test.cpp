@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "comparable_results.hpp"
 #include "volume/change/attribute_changes.hpp"
 #include "volume/change/own_files.hpp"
 #include "volume/read/attributes.hpp"
@@ -41,7 +42,7 @@ std::set<std::string> names_in(const Folder& folder) {
 // How many names the backing folder has, the volume's own included.
 std::size_t stored_in(const Folder& folder) {
   std::size_t count = 0;
-  const std::string path = path_of_descriptor(folder.descriptor());
+  const std::string path = path_of_descriptor(folder.descriptor().number());
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
     (void)entry;
     ++count;
@@ -64,7 +65,7 @@ class Changes : public ::testing::TestWithParam<bool> {
   }
   [[nodiscard]] int content(const Folder& folder, char letter) {
     const Result<WritableFile> file = volume_.open(folder, name(letter));
-    return file ? text_of(*file)[0] : -file.error();
+    return file ? text_of(*file)[0] : -file.error().number();
   }
   void TearDown() override {
     EXPECT_EQ(test::fsck_findings(volume_.volume()), std::vector<std::string>{});
@@ -77,7 +78,7 @@ class Changes : public ::testing::TestWithParam<bool> {
 
 TEST_P(Changes, FilesAreMadeAndRemoved) {
   make_file('a', root_, 1);
-  EXPECT_EQ(volume_.create(root_, name('a')).error(), EEXIST);
+  EXPECT_EQ(volume_.create(root_, name('a')), EEXIST);
   EXPECT_EQ(content(root_, 'a'), 1);
   EXPECT_EQ(stored_in(root_), 1 + each());
   EXPECT_EQ(remove_folder(volume_.writable(), root_, name('a')), ENOTDIR);
@@ -106,7 +107,7 @@ TEST_P(Changes, AFoldersModeStays) {
     ASSERT_EQ(make_folder(volume_.writable(), root_, name('d'), {.mode = mode, .owner = {}}), 0);
     const Result<StoredName> stored = root_.stored_name(name('d'));
     const Result<struct stat> status =
-        volume_.volume().backing().status(root_.descriptor(), stored->name.c_str());
+        volume_.volume().backing().status({root_.descriptor(), stored->name.c_str()});
     ASSERT_TRUE(status);
     EXPECT_EQ(status->st_mode & 07777, mode);
     EXPECT_EQ(remove_folder(volume_.writable(), root_, name('d')), 0);
@@ -117,12 +118,12 @@ TEST_P(Changes, WhatACrashLeftOverIsRemovedWithItsFolder) {
   ASSERT_EQ(make_folder(volume_.writable(), root_, name('d'), open_to_all), 0);
   const Result<Folder> folder = volume_.folder(root_, name('d'));
   ASSERT_TRUE(folder);
-  const std::string path = path_of_descriptor(folder->descriptor()) + "/";
+  const std::string path = path_of_descriptor(folder->descriptor().number()) + "/";
   const std::string hidden = new_hidden_name();
   ASSERT_TRUE(is_hidden_name(hidden));
   std::filesystem::create_directory(path + hidden);
   ASSERT_EQ(write_folder_iv(volume_.writable(),
-                            Descriptor(open((path + hidden).c_str(), O_PATH)).number(),
+                            FolderRef(Descriptor(open((path + hidden).c_str(), O_PATH)).number()),
                             vault::FolderIv{1}),
             0);
   const Result<StoredName> orphan = folder->stored_name(long_name('o'));
@@ -139,16 +140,16 @@ TEST_P(Changes, RenamesLeaveWhiteouts) {
   make_file('b', root_, 2);
   EXPECT_EQ(rename(volume, root_, name('a'), root_, name('b'), RENAME_WHITEOUT | RENAME_NOREPLACE),
             EEXIST);
-  const int error = rename(volume, root_, name('a'), root_, name('b'), RENAME_WHITEOUT);
-  if (error == EINVAL) {
+  const Result<void> done = rename(volume, root_, name('a'), root_, name('b'), RENAME_WHITEOUT);
+  if (done.failed_with(EINVAL)) {
     GTEST_SKIP() << "the file system of the tests leaves no whiteouts";
   }
-  ASSERT_EQ(error, 0);
+  ASSERT_EQ(done, 0);
   EXPECT_EQ(content(root_, 'b'), 1);
   EXPECT_EQ(names_in(root_), (std::set<std::string>{name('a'), name('b')}));
   const Result<StoredName> stored = root_.stored_name(name('a'));
   const Result<struct stat> left =
-      volume_.volume().backing().status(root_.descriptor(), stored->name.c_str());
+      volume_.volume().backing().status({root_.descriptor(), stored->name.c_str()});
   ASSERT_TRUE(left);
   EXPECT_TRUE(S_ISCHR(left->st_mode));
   EXPECT_EQ(left->st_rdev, 0U);
@@ -213,13 +214,13 @@ TEST_P(Changes, TwoNamesOfAFileStayWhenOneIsRenamedToTheOther) {
   WritableVolume& volume = volume_.writable();
   make_file('a', root_, 1);
   const Result<StoredName> stored = root_.stored_name(name('a'));
-  ASSERT_EQ(add_name(volume, root_.descriptor(), stored->name.c_str(), root_, name('b')), 0);
-  EXPECT_EQ(add_name(volume, root_.descriptor(), stored->name.c_str(), root_, name('b')), EEXIST);
+  ASSERT_EQ(add_name(volume, {root_.descriptor(), stored->name.c_str()}, root_, name('b')), 0);
+  EXPECT_EQ(add_name(volume, {root_.descriptor(), stored->name.c_str()}, root_, name('b')), EEXIST);
   EXPECT_EQ(rename(volume, root_, name('a'), root_, name('b'), 0), 0);
   EXPECT_EQ(names_in(root_), (std::set<std::string>{name('a'), name('b')}));
   const Result<WritableFile> file = volume_.open(root_, name('a'));
   ASSERT_TRUE(file);
-  EXPECT_EQ(add_name(volume, file->descriptor(), "", root_, name('c')), 0);
+  EXPECT_EQ(add_name(volume, file->descriptor(), root_, name('c')), 0);
   EXPECT_EQ(content(root_, 'c'), 1);
   EXPECT_EQ(*file->length(), 10U);
 }
@@ -233,9 +234,9 @@ TEST_P(Changes, LinksAndNodesAreMade) {
   EXPECT_EQ(make_link(volume, root_, name('m'), std::string(4096, 'x'), {}), ENAMETOOLONG);
   const Result<StoredName> stored = root_.stored_name(name('l'));
   const Backing& backing = volume_.volume().backing();
-  EXPECT_EQ(*read_link(volume_.volume(), root_.descriptor(), stored->name.c_str(), "l"), target);
-  const Result<struct stat> status = backing.status(root_.descriptor(), stored->name.c_str());
-  EXPECT_EQ(length_of(volume_.volume(), *status, root_.descriptor(), stored->name.c_str()),
+  EXPECT_EQ(*read_link(volume_.volume(), {root_.descriptor(), stored->name.c_str()}, "l"), target);
+  const Result<struct stat> status = backing.status({root_.descriptor(), stored->name.c_str()});
+  EXPECT_EQ(length_of(volume_.volume(), *status, {root_.descriptor(), stored->name.c_str()}),
             target.size());
   ASSERT_EQ(make_node(volume, root_, name('p'), {.mode = S_IFIFO | 0600, .owner = {}}, 0), 0);
   EXPECT_EQ(names_in(root_), (std::set<std::string>{name('l'), name('p')}));
@@ -253,19 +254,19 @@ TEST_P(Changes, TheOwnerIsGiven) {
   ASSERT_EQ(make_folder(volume, root_, name('d'), {.mode = 0755, .owner = owner}), 0);
   const Result<Folder> folder = volume_.folder(root_, name('d'));
   ASSERT_TRUE(folder);
-  ASSERT_EQ(fchmod(folder->descriptor(), 02755), 0);
+  ASSERT_EQ(fchmod(folder->descriptor().number(), 02755), 0);
   ASSERT_TRUE(create_file(volume, *folder, name('f'),
                           {.mode = 0644, .owner = Owner{.user = 56, .group = 78}}));
   const Result<StoredName> stored = folder->stored_name(name('f'));
   const Backing& backing = volume_.volume().backing();
-  const Result<struct stat> file = backing.status(folder->descriptor(), stored->name.c_str());
-  const Result<struct stat> parent = backing.status(folder->descriptor(), "");
+  const Result<struct stat> file = backing.status({folder->descriptor(), stored->name.c_str()});
+  const Result<struct stat> parent = backing.status(folder->descriptor());
   ASSERT_TRUE(file && parent);
   // A change of owner takes these bits away, so they have to come after it.
   ASSERT_TRUE(create_file(volume, root_, name('s'), {.mode = 06755, .owner = owner}));
   ASSERT_EQ(make_node(volume, root_, name('n'), {.mode = S_IFREG | 04755, .owner = owner}, 0), 0);
   const auto mode_of = [&](char letter) {
-    return backing.status(root_.descriptor(), root_.stored_name(name(letter))->name.c_str())
+    return backing.status({root_.descriptor(), root_.stored_name(name(letter))->name.c_str()})
                ->st_mode &
            07777;
   };
@@ -305,7 +306,8 @@ class InterruptingBacking final : public Backing {
  public:
   mutable std::function<void()> next;
 
-  [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
+  [[nodiscard]] Result<Descriptor> open(FolderRef folder, const char* name,
+                                        int flags) const override {
     Result<Descriptor> opened = Backing::open(folder, name, flags);
     if (((flags & O_PATH) != 0 || (flags & O_DIRECTORY) != 0) && next) {
       std::exchange(next, nullptr)();
@@ -357,7 +359,7 @@ TEST_F(Interrupted, AnEmptyFolderThatTookTheNameIsReplaced) {
 
 TEST_F(Interrupted, AFolderThatIsRemovedWhileItIsOpenedIsNotThere) {
   backing_->next = [this] { EXPECT_EQ(remove_folder(volume_.writable(), root_, "empty"), 0); };
-  EXPECT_EQ(volume_.folder(root_, "empty").error(), ENOENT);
+  EXPECT_EQ(volume_.folder(root_, "empty"), ENOENT);
   EXPECT_FALSE(backing_->next);
   EXPECT_EQ(volume_.findings(), std::vector<std::string>{});
 }
@@ -369,13 +371,14 @@ class FlaglessBacking final : public Backing {
   mutable int iv_error = 0;
   int flags_error = EINVAL;
 
-  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
-                           unsigned flags) const override {
-    return flags != 0 ? flags_error : Backing::rename(folder, name, to_folder, to_name, 0);
+  [[nodiscard]] Result<void> rename(FolderRef folder, const char* name, FolderRef to_folder,
+                                    const char* to_name, unsigned flags) const override {
+    return flags != 0 ? Errno(flags_error) : Backing::rename(folder, name, to_folder, to_name, 0);
   }
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name,
+                                    bool is_folder) const override {
     return iv_error != 0 && name == vault::folder_iv_name
-               ? iv_error
+               ? Errno(iv_error)
                : Backing::remove(folder, name, is_folder);
   }
 };
@@ -441,9 +444,8 @@ class SilentBacking final : public Backing {
  public:
   mutable int silent_about = -1;
 
-  [[nodiscard]] Result<struct stat> status(int folder, const char* name) const override {
-    return folder == silent_about && *name == '\0' ? Result<struct stat>(Failure{EIO})
-                                                   : Backing::status(folder, name);
+  [[nodiscard]] Result<struct stat> status(EntryRef entry) const override {
+    return entry.is_open() && entry.base() == silent_about ? Errno(EIO) : Backing::status(entry);
   }
 };
 
@@ -458,7 +460,7 @@ TEST(FolderLocks, AFolderOfWhichNothingIsKnownMayBeAny) {
   ASSERT_TRUE(folder);
   const std::mutex* const lock_of_root =
       volume.writable().lock_folders({root.descriptor()}).at(0).mutex();
-  backing.silent_about = folder->descriptor();
+  backing.silent_about = folder->descriptor().number();
   const auto locks = volume.writable().lock_folders({folder->descriptor()});
   EXPECT_TRUE(std::any_of(locks.begin(), locks.end(),
                           [&](const auto& lock) { return lock.mutex() == lock_of_root; }));
@@ -473,7 +475,7 @@ TEST(HiddenFolder, WithEntriesIsNoLeftover) {
   ASSERT_TRUE(folder);
   ASSERT_EQ(make_folder(volume.writable(), *folder, "e", open_to_all), 0);
   ASSERT_TRUE(volume.create(*volume.folder(*folder, "e"), "f"));
-  const std::string path = path_of_descriptor(folder->descriptor()) + "/";
+  const std::string path = path_of_descriptor(folder->descriptor().number()) + "/";
   const std::string hidden = path + new_hidden_name();
   std::filesystem::rename(path + folder->stored_name("e")->name, hidden);
   EXPECT_EQ(remove_folder(volume.writable(), root, "d"), ENOTEMPTY);
@@ -526,13 +528,13 @@ TEST(Attributes, AreSetAndRemoved) {
   const Folder root = volume.root();
   const Result<WritableFile> file = volume.create(root, "f");
   ASSERT_TRUE(file);
-  const int number = file->descriptor();
+  const FileRef number = file->descriptor();
   const Text value = test::random_text(50);
-  const int error = set_attribute(volume.volume(), number, "user.some", value, 0);
-  if (error == EOPNOTSUPP) {
+  const Result<void> done = set_attribute(volume.volume(), number, "user.some", value, 0);
+  if (done.failed_with(EOPNOTSUPP)) {
     GTEST_SKIP() << "/var/tmp has no extended attributes";
   }
-  ASSERT_EQ(error, 0);
+  ASSERT_EQ(done, 0);
   EXPECT_EQ(*read_attribute(volume.volume(), number, "user.some", "f"), value);
   EXPECT_EQ(set_attribute(volume.volume(), number, "user.some", value, XATTR_CREATE), EEXIST);
   EXPECT_EQ(set_attribute(volume.volume(), number, "user.none", value, XATTR_REPLACE), ENODATA);
@@ -551,28 +553,29 @@ TEST(Attributes, PrivilegesAreTakenAway) {
   const Result<WritableFile> file = volume.create(root, "f");
   ASSERT_TRUE(file);
   const auto mode_after = [&](mode_t mode) {
-    EXPECT_EQ(fchmod(file->descriptor(), mode), 0);
+    EXPECT_EQ(fchmod(file->descriptor().number(), mode), 0);
     EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), 0);
     struct stat status = {};
-    EXPECT_EQ(fstat(file->descriptor(), &status), 0);
+    EXPECT_EQ(fstat(file->descriptor().number(), &status), 0);
     return status.st_mode & 07777;
   };
   EXPECT_EQ(mode_after(06755), 0755U);
   EXPECT_EQ(mode_after(02745), 02745U);  // a mandatory lock, once
   EXPECT_EQ(mode_after(0644), 0644U);
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
-      0) {
+  if (!set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0)) {
     GTEST_SKIP() << "/var/tmp has no extended attributes, so only modes were looked at";
   }
   EXPECT_EQ(mode_after(0755), 0755U);
-  EXPECT_EQ(read_attribute(volume.volume(), file->descriptor(), "security.capability", "f").error(),
+  EXPECT_EQ(read_attribute(volume.volume(), file->descriptor(), "security.capability", "f"),
             ENODATA);
 }
 
 // As a file system where the caller may not change attributes.
 class ForbiddingBacking final : public Backing {
  public:
-  [[nodiscard]] int remove_attribute(int, const char*) const override { return EACCES; }
+  [[nodiscard]] Result<void> remove_attribute(FileRef, const char*) const override {
+    return Errno(EACCES);
+  }
 };
 
 TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
@@ -587,10 +590,9 @@ TEST(Attributes, PrivilegesThatCannotBeAreNoError) {
     const Result<Descriptor> place = volume.volume().backing().open(
         root.descriptor(), root.stored_name(name)->name.c_str(), O_PATH);
     ASSERT_TRUE(place);
-    EXPECT_EQ(remove_privileges(volume.volume(), place->number()), 0) << name;
+    EXPECT_EQ(remove_privileges(volume.volume(), *place), 0) << name;
   }
-  if (set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0) !=
-      0) {
+  if (!set_attribute(volume.volume(), file->descriptor(), "security.capability", Text(20, 1), 0)) {
     GTEST_SKIP() << "/var/tmp has no extended attributes, so there was none to keep";
   }
   EXPECT_EQ(remove_privileges(volume.volume(), file->descriptor()), EACCES);
@@ -604,23 +606,23 @@ class CountingBacking : public Backing {
   mutable int writes = 0;
   int error = 0;
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     ++writes;
     return Backing::write(file, offset, from);
   }
 
-  [[nodiscard]] int sync(int file, bool data_only) const override {
+  [[nodiscard]] Result<void> sync(FileRef file, bool data_only) const override {
     ++files;
-    return error != 0 ? error : Backing::sync(file, data_only);
+    return error != 0 ? Errno(error) : Backing::sync(file, data_only);
   }
-  [[nodiscard]] int sync_file_system(int) const override {
+  [[nodiscard]] Result<void> sync_file_system(FileRef) const override {
     ++file_systems;
-    return error;
+    return result_of(error);
   }
 };
 
-TEST(Unsynced, OwnFilesAreSyncedBeforeAnythingElse) {
+TEST(UnsyncedFiles, OwnFilesAreSyncedBeforeAnythingElse) {
   const ScratchFolder scratch;
   auto own = std::make_unique<CountingBacking>();
   CountingBacking& backing = *own;
@@ -651,7 +653,7 @@ TEST(Unsynced, OwnFilesAreSyncedBeforeAnythingElse) {
   EXPECT_EQ(backing.files, 6);
 }
 
-TEST(Unsynced, WhatTheFileSystemHasLostIsNeverCalledSynced) {
+TEST(UnsyncedFiles, WhatTheFileSystemHasLostIsNeverCalledSynced) {
   const ScratchFolder scratch;
   auto own = std::make_unique<CountingBacking>();
   CountingBacking& backing = *own;
@@ -670,20 +672,21 @@ TEST(Unsynced, WhatTheFileSystemHasLostIsNeverCalledSynced) {
 // A removal or a rename fails, and the files that it was about stay.
 class KeepingBacking : public CountingBacking {
  public:
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
-    return keeps ? EIO : CountingBacking::remove(folder, name, is_folder);
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name,
+                                    bool is_folder) const override {
+    return keeps ? Errno(EIO) : CountingBacking::remove(folder, name, is_folder);
   }
-  [[nodiscard]] int rename(int folder, const char* name, int to_folder, const char* to_name,
-                           unsigned flags) const override {
-    return keeps ? EIO : CountingBacking::rename(folder, name, to_folder, to_name, flags);
+  [[nodiscard]] Result<void> rename(FolderRef folder, const char* name, FolderRef to_folder,
+                                    const char* to_name, unsigned flags) const override {
+    return keeps ? Errno(EIO) : CountingBacking::rename(folder, name, to_folder, to_name, flags);
   }
-  [[nodiscard]] bool removes_open_files(int) const override { return removes_open; }
+  [[nodiscard]] bool removes_open_files(FileRef) const override { return removes_open; }
 
   bool keeps = false;
   bool removes_open = true;
 };
 
-TEST(Unsynced, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
+TEST(UnsyncedFiles, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
   for (const bool removes_open : {true, false}) {
     SCOPED_TRACE(removes_open);
     const ScratchFolder scratch;
@@ -691,7 +694,7 @@ TEST(Unsynced, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
     KeepingBacking& backing = *own;
     backing.removes_open = removes_open;
     WrittenVolume volume(scratch.path(), {}, std::move(own));
-    Unsynced& unsynced = volume.writable().unsynced();
+    UnsyncedFiles& unsynced = volume.writable().unsynced();
     const Folder root = volume.root();
     const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
     for (const char* const name : {"one", "two", "new"}) {
@@ -717,22 +720,23 @@ TEST(Unsynced, AFileThatCannotBeRemovedIsStillSyncedAndCanBeWrittenAnew) {
 // Its own files can only be read once they are there, as those of an ordinary user.
 class UnwritableBacking : public KeepingBacking {
  public:
-  [[nodiscard]] Result<Descriptor> open(int folder, const char* name, int flags) const override {
+  [[nodiscard]] Result<Descriptor> open(FolderRef folder, const char* name,
+                                        int flags) const override {
     if ((flags & O_ACCMODE) == O_WRONLY) {
-      return Failure{EACCES};
+      return Errno(EACCES);
     }
     return KeepingBacking::open(folder, name, flags);
   }
 };
 
 // Whoever opens it after its error was told hears nothing of that.
-TEST(Unsynced, AFileThatHasFailedAndCannotBeWrittenAnewIsNeverCalledSynced) {
+TEST(UnsyncedFiles, AFileThatHasFailedAndCannotBeWrittenAnewIsNeverCalledSynced) {
   const ScratchFolder scratch;
   auto own = std::make_unique<UnwritableBacking>();
   UnwritableBacking& backing = *own;
   backing.removes_open = false;
   WrittenVolume volume(scratch.path(), {}, std::move(own));
-  Unsynced& unsynced = volume.writable().unsynced();
+  UnsyncedFiles& unsynced = volume.writable().unsynced();
   const Folder root = volume.root();
   const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
   ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), "one", content), 0);
@@ -748,15 +752,16 @@ TEST(Unsynced, AFileThatHasFailedAndCannotBeWrittenAnewIsNeverCalledSynced) {
 // A file that is made as soon as another one is removed gets its inode.
 class ReusingBacking : public CountingBacking {
  public:
-  [[nodiscard]] Result<struct stat> status(int place, const char* name) const override {
-    Result<struct stat> found = CountingBacking::status(place, name);
+  [[nodiscard]] Result<struct stat> status(EntryRef entry) const override {
+    Result<struct stat> found = CountingBacking::status(entry);
     if (found && S_ISREG(found->st_mode)) {
       found->st_ino = 1;
     }
     return found;
   }
-  [[nodiscard]] int remove(int folder, const char* name, bool is_folder) const override {
-    const int removed = CountingBacking::remove(folder, name, is_folder);
+  [[nodiscard]] Result<void> remove(FolderRef folder, const char* name,
+                                    bool is_folder) const override {
+    const Result<void> removed = CountingBacking::remove(folder, name, is_folder);
     if (after_removal) {
       after_removal();
     }
@@ -766,12 +771,12 @@ class ReusingBacking : public CountingBacking {
   std::function<void()> after_removal;
 };
 
-TEST(Unsynced, AFileThatHasTheInodeOfARemovedOneIsSynced) {
+TEST(UnsyncedFiles, AFileThatHasTheInodeOfARemovedOneIsSynced) {
   const ScratchFolder scratch;
   auto own = std::make_unique<ReusingBacking>();
   ReusingBacking& backing = *own;
   WrittenVolume volume(scratch.path(), {}, std::move(own));
-  Unsynced& unsynced = volume.writable().unsynced();
+  UnsyncedFiles& unsynced = volume.writable().unsynced();
   const Folder root = volume.root();
   const std::array<std::uint8_t, 4> content{1, 2, 3, 4};
   ASSERT_EQ(write_own_file(volume.writable(), root.descriptor(), "one", content), 0);

@@ -11,6 +11,7 @@
 #include <map>
 #include <thread>
 
+#include "comparable_results.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume {
@@ -40,16 +41,16 @@ class QuietBacking : public Backing {
  public:
   explicit QuietBacking(Disk* disk) : disk_(disk) {}
 
-  bool reports_sync_errors(int) const override { return false; }
-  int sync_file_system(int) const override { return 0; }
-  int sync(int file, bool) const override {
+  bool reports_sync_errors(FileRef) const override { return false; }
+  Result<void> sync_file_system(FileRef) const override { return {}; }
+  Result<void> sync(FileRef file, bool) const override {
     disk_->begun = true;
     disk_->begun.notify_all();
     disk_->waits.wait(true);
     struct stat status = {};
-    EXPECT_EQ(fstat(file, &status), 0);
+    EXPECT_EQ(fstat(file.number(), &status), 0);
     ++disk_->synced[status.st_ino];
-    return disk_->fails ? EIO : 0;
+    return result_of(disk_->fails ? EIO : 0);
   }
 
  private:
@@ -102,7 +103,7 @@ TEST_F(Unreported, WhatCouldNotBeSyncedAtItsEndIsTold) {
 TEST_F(Unreported, EveryChangeOfContentIsSynced) {
   const auto volume = open();
   write(*volume, "file");
-  const auto synced_after = [&](const std::function<int(WritableFile&)>& change) {
+  const auto synced_after = [&](const std::function<Result<void>(WritableFile&)>& change) {
     const unsigned before = disk_.syncs();
     {
       Result<WritableFile> file = volume->open(volume->root(), "file");
@@ -111,7 +112,7 @@ TEST_F(Unreported, EveryChangeOfContentIsSynced) {
     }
     return disk_.syncs() - before;
   };
-  EXPECT_EQ(synced_after([](WritableFile&) { return 0; }), 0U);
+  EXPECT_EQ(synced_after([](WritableFile&) { return Result<void>(); }), 0U);
   EXPECT_EQ(synced_after([](WritableFile& file) { return file.set_length(100, "file"); }), 1U);
   EXPECT_EQ(synced_after([](WritableFile& file) { return file.allocate(0, 0, 5000, "file"); }), 1U);
   EXPECT_EQ(synced_after([](WritableFile& file) { return file.set_length(0, "file"); }), 1U);
@@ -144,8 +145,8 @@ TEST_F(Unreported, FilesAreOpenedAndClosedWhileAnotherIsSynced) {
   disk_.waits = true;
   std::thread syncing([&] { EXPECT_EQ(volume->writable().sync(), 0); });
   disk_.begun.wait(false);
-  auto opened =
-      std::async(std::launch::async, [&] { return volume->open(volume->root(), "file").error(); });
+  auto opened = std::async(std::launch::async,
+                           [&] { return Result<void>(volume->open(volume->root(), "file")); });
   EXPECT_EQ(opened.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   disk_.waits = false;
   disk_.waits.notify_all();
@@ -181,12 +182,12 @@ TEST_F(Unreported, ManyFilesOfTheVolumeItselfAreSyncedEach) {
 TEST_F(Unreported, AFolderWhoseIvHasNoRoomIsNotMade) {
   const auto volume = open();
   disk_.fails = true;
-  int error = 0;
+  Result<void> done;
   int made = 0;
-  for (; made < 100 && error == 0; ++made) {
-    error = make_folder(volume->writable(), volume->root(), std::to_string(made), {0755, {}});
+  for (; made < 100 && done; ++made) {
+    done = make_folder(volume->writable(), volume->root(), std::to_string(made), {0755, {}});
   }
-  EXPECT_EQ(error, EIO);
+  EXPECT_EQ(done, EIO);
   EXPECT_EQ(made, 65);
   EXPECT_EQ(volume->writable().unsynced().sync(), EIO);
   disk_.fails = false;
@@ -197,11 +198,13 @@ TEST_F(Unreported, AFolderWhoseIvHasNoRoomIsNotMade) {
 // One that gives what is removed while it is open another name in the same folder (FUSE, NFS).
 class HidingBacking : public Backing {
  public:
-  bool removes_open_files(int) const override { return false; }
-  int remove(int folder, const char* name, bool is_folder) const override {
+  bool removes_open_files(FileRef) const override { return false; }
+  Result<void> remove(FolderRef folder, const char* name, bool is_folder) const override {
     struct stat status = {};
-    if (!is_folder && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && is_open(status)) {
-      return renameat(folder, name, folder, ".hidden") == 0 ? 0 : errno;
+    if (!is_folder && fstatat(folder.number(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_open(status)) {
+      return result_of(renameat(folder.number(), name, folder.number(), ".hidden") == 0 ? 0
+                                                                                        : errno);
     }
     return Backing::remove(folder, name, is_folder);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "comparable_results.hpp"
 #include "volume/check/fsck.hpp"
 #include "whole_volume.hpp"
 
@@ -63,8 +64,8 @@ class DamageOfEachVolume : public testing::TestWithParam<NamedFeatures> {
     }
     const bool is_missing = now.size() != whole_.size();
     EXPECT_EQ(is_missing, !reported_.empty());
-    for (const int error : errors_) {
-      EXPECT_EQ(error, EIO);
+    for (const Errno error : errors_) {
+      EXPECT_EQ(error.number(), EIO);
     }
     return is_missing;
   }
@@ -92,7 +93,7 @@ class DamageOfEachVolume : public testing::TestWithParam<NamedFeatures> {
   Volume volume_;  // open all the time: nothing of what tests change is remembered
   bool has_attributes_ = false;
   Seen whole_;
-  std::vector<int> errors_;
+  std::vector<Errno> errors_;
   std::vector<std::string> reported_;
 };
 INSTANTIATE_TEST_SUITE_P(, DamageOfEachVolume, testing::ValuesIn(all_features()),

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "comparable_results.hpp"
 #include "made_volume.hpp"
 #include "volume/read/link.hpp"
 
@@ -24,7 +25,7 @@ Text read_at(const File& file, std::uint64_t offset, std::size_t room, int* erro
   Text into(room, 0xee);
   const Result<std::size_t> bytes = file.read(offset, into, "f");
   if (error != nullptr) {
-    *error = bytes.error();
+    *error = errno_of(bytes);
   } else {
     EXPECT_TRUE(bytes) << bytes.error();
   }
@@ -58,9 +59,9 @@ TEST_P(FileOfEachVolume, TextComesBackAtEveryEdge) {
     const Text text = varied_bytes(size, size);
     made.file("f", text);
     const File fresh = open_file(made, volume, "f");
-    const Result<struct stat> status = volume.backing().status(fresh.descriptor(), "");
+    const Result<struct stat> status = volume.backing().status(fresh.descriptor());
     ASSERT_TRUE(status);
-    EXPECT_EQ(length_of(volume, *status, fresh.descriptor(), ""), size);
+    EXPECT_EQ(length_of(volume, *status, fresh.descriptor()), size);
     for (const std::size_t offset : edges) {
       // Each file once with an id that is known already, and once without.
       const File file = open_file(made, volume, "f");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "comparable_results.hpp"
 #include "whole_volume.hpp"
 
 namespace paes::volume {
@@ -56,11 +57,11 @@ TEST_P(FolderOfEachVolume, NamesThatNothingCanHave) {
   const Volume volume = made.open();
   const Result<Folder> root = Folder::open(volume, volume.root(), "", "");
   ASSERT_TRUE(root);
-  EXPECT_EQ(root->stored_name(std::string(256, 'a')).error(), ENAMETOOLONG);
+  EXPECT_EQ(root->stored_name(std::string(256, 'a')), ENAMETOOLONG);
   for (const std::string name : {"", ".", "..", "a/b", "/"}) {
-    EXPECT_EQ(root->stored_name(name).error(), ENOENT) << name;
+    EXPECT_EQ(root->stored_name(name), ENOENT) << name;
   }
-  EXPECT_EQ(root->stored_name(std::string("a\0b", 3)).error(), ENOENT);
+  EXPECT_EQ(root->stored_name(std::string("a\0b", 3)), ENOENT);
 }
 
 // In the root the configuration is hidden, below it a file of that name is one like any other.
@@ -78,7 +79,7 @@ TEST(VolumeFolder, PlaintextNamesHideTheConfigurationInTheRootAlone) {
   ASSERT_TRUE(root);
   const std::vector<std::string> in_root = {"d", "gocryptfs.diriv", "gocryptfs.longname.x"};
   EXPECT_EQ(names_in(*root), in_root);
-  EXPECT_EQ(root->stored_name("gocryptfs.conf").error(), ENOENT);
+  EXPECT_EQ(root->stored_name("gocryptfs.conf"), ENOENT);
   const Result<Folder> inner = Folder::open(volume, root->descriptor(), "d", "d");
   ASSERT_TRUE(inner);
   const std::vector<std::string> below = {"gocryptfs.conf", "gocryptfs.diriv",
@@ -168,7 +169,7 @@ TEST(VolumeFolder, FolderIvsAreLookedAt) {
   Findings findings;
   const Volume volume = made.open(findings.report());
   const auto finds = [&](const std::string& what) {
-    EXPECT_EQ(Folder::open(volume, volume.root(), stored.c_str(), "d").error(), EIO);
+    EXPECT_EQ(Folder::open(volume, volume.root(), stored.c_str(), "d"), EIO);
     EXPECT_EQ(findings.take(), std::vector<std::string>{"d: gocryptfs.diriv " + what});
   };
   std::filesystem::remove(iv);
@@ -201,10 +202,9 @@ TEST(VolumeFolder, LinksAreNotFollowed) {
   made.file("f", {});
   std::filesystem::create_directory_symlink(made.stored("d"), made.root() / "to");
   const Volume volume = made.open();
-  EXPECT_EQ(Folder::open(volume, volume.root(), "to", "to").error(), ENOTDIR);
-  EXPECT_EQ(Folder::open(volume, volume.root(), made.stored("f").filename().c_str(), "f").error(),
-            ENOTDIR);
-  EXPECT_EQ(Folder::open(volume, volume.root(), "none", "none").error(), ENOENT);
+  EXPECT_EQ(Folder::open(volume, volume.root(), "to", "to"), ENOTDIR);
+  EXPECT_EQ(Folder::open(volume, volume.root(), made.stored("f").filename().c_str(), "f"), ENOTDIR);
+  EXPECT_EQ(Folder::open(volume, volume.root(), "none", "none"), ENOENT);
 }
 
 // More names than one call of the system gives.
@@ -237,24 +237,22 @@ TEST(VolumeAttributes, NamesAndValues) {
     const Volume volume = made.open(findings.report());
     for (const int flags : {O_RDONLY, O_PATH}) {
       const Descriptor file(open(made.stored("f").c_str(), flags | O_CLOEXEC));
-      Result<std::vector<std::string>> names = list_attributes(volume, file.number(), "f");
+      Result<std::vector<std::string>> names = list_attributes(volume, file, "f");
       ASSERT_TRUE(names) << names.error();
       std::sort(names->begin(), names->end());
       EXPECT_EQ(*names, (std::vector<std::string>{"user.short", long_name})) << tested.name;
       const auto is = [&](const std::string& name, const Text& wanted) {
-        const auto read = read_attribute(volume, file.number(), name, "f");
+        const auto read = read_attribute(volume, file, name, "f");
         ASSERT_TRUE(read) << read.error();
         EXPECT_EQ(*read, wanted);
       };
       is("user.short", value);
       is(long_name, {});
-      EXPECT_EQ(read_attribute(volume, file.number(), "user.none", "f").error(), ENODATA);
-      EXPECT_EQ(read_attribute(volume, file.number(), "user.foreign", "f").error(), ENODATA);
-      EXPECT_EQ(read_attribute(volume, file.number(), "system.posix_acl_access", "f").error(),
-                ENODATA);
-      EXPECT_EQ(read_attribute(volume, file.number(), "", "f").error(), EOPNOTSUPP);
-      EXPECT_EQ(read_attribute(volume, file.number(), std::string(256, 'n'), "f").error(),
-                EOPNOTSUPP);
+      EXPECT_EQ(read_attribute(volume, file, "user.none", "f"), ENODATA);
+      EXPECT_EQ(read_attribute(volume, file, "user.foreign", "f"), ENODATA);
+      EXPECT_EQ(read_attribute(volume, file, "system.posix_acl_access", "f"), ENODATA);
+      EXPECT_EQ(read_attribute(volume, file, "", "f"), EOPNOTSUPP);
+      EXPECT_EQ(read_attribute(volume, file, std::string(256, 'n'), "f"), EOPNOTSUPP);
     }
     EXPECT_EQ(findings.take(), std::vector<std::string>{});
   }
@@ -271,7 +269,7 @@ TEST(VolumeAttributes, ValuesInBase64) {
   }
   const Volume volume = made.open();
   const Descriptor file(open(made.stored("f").c_str(), O_RDONLY | O_CLOEXEC));
-  const auto read = read_attribute(volume, file.number(), "user.old", "f");
+  const auto read = read_attribute(volume, file, "user.old", "f");
   ASSERT_TRUE(read);
   EXPECT_EQ(to_string(*read), "value");
 }

@@ -30,10 +30,10 @@ class Reader {
     enter(volume_.root(), "", "");
     return std::move(seen_);
   }
-  std::vector<int> errors;
+  std::vector<Errno> errors;
 
  private:
-  void enter(int parent, const std::string& stored, const std::string& path) {
+  void enter(FolderRef parent, const std::string& stored, const std::string& path) {
     const Result<Folder> folder = Folder::open(volume_, parent, stored.c_str(), path);
     if (!folder) {
       errors.push_back(folder.error());
@@ -41,7 +41,7 @@ class Reader {
     }
     seen_[path] = "folder";
     read_attributes(folder->descriptor(), path);
-    const int error = folder->list(path, [&](const FolderEntry& entry) {
+    const Result<void> listed = folder->list(path, [&](const FolderEntry& entry) {
       const std::string inner = path_of(path, entry.name);
       if (entry.type == DT_DIR) {
         enter(folder->descriptor(), entry.stored, inner);
@@ -49,31 +49,31 @@ class Reader {
         read_file(folder->descriptor(), entry.stored, inner);
       } else if (entry.type == DT_LNK) {
         const Result<std::string> target =
-            read_link(volume_, folder->descriptor(), entry.stored.c_str(), inner);
+            read_link(volume_, {folder->descriptor(), entry.stored.c_str()}, inner);
         keep(inner, target, [](const std::string& text) { return "link " + text; });
       } else {
         seen_[inner] = "other";
       }
     });
-    if (error != 0) {
-      errors.push_back(error);
+    if (!listed) {
+      errors.push_back(listed.error());
     }
   }
 
-  void read_file(int parent, const std::string& stored, const std::string& path) {
+  void read_file(FolderRef parent, const std::string& stored, const std::string& path) {
     Result<Descriptor> descriptor = volume_.backing().open(parent, stored.c_str(), O_RDONLY);
     if (!descriptor) {
-      errors.push_back(volume_.failed(path, "the file", descriptor.error()).error);
+      errors.push_back(volume_.failed(path, "the file", descriptor.error()));
       return;
     }
-    const Result<struct stat> status = volume_.backing().status(descriptor->number(), "");
+    const Result<struct stat> status = volume_.backing().status(*descriptor);
     if (!status) {
-      errors.push_back(volume_.failed(path, "the file", status.error()).error);
+      errors.push_back(volume_.failed(path, "the file", status.error()));
       return;
     }
-    read_attributes(descriptor->number(), path);
+    read_attributes(*descriptor, path);
     const File file(volume_, std::move(*descriptor));
-    Text text(static_cast<std::size_t>(length_of(volume_, *status, file.descriptor(), "")) + 1);
+    Text text(static_cast<std::size_t>(length_of(volume_, *status, file.descriptor())) + 1);
     const Result<std::size_t> bytes = file.read(0, text, path);
     if (bytes) {
       text.resize(*bytes);
@@ -81,7 +81,7 @@ class Reader {
     keep(path, bytes, [&](std::size_t) { return "file " + to_string(text); });
   }
 
-  void read_attributes(int file, const std::string& path) {
+  void read_attributes(FileRef file, const std::string& path) {
     const Result<std::vector<std::string>> names = list_attributes(volume_, file, path);
     if (!names) {
       errors.push_back(names.error());

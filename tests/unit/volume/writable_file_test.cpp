@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "comparable_results.hpp"
 #include "written_volume.hpp"
 
 namespace paes::volume {
@@ -31,14 +32,14 @@ class FullBacking final : public Backing {
   mutable std::int64_t room = -1;  // negative: all there is
   int error = ENOSPC;
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (room < 0) {
       return Backing::write(file, offset, from);
     }
     if (room == 0) {
       room = -1;  // what is put back finds room
-      return Failure{error};
+      return Errno(error);
     }
     const auto bytes = std::min(from.size(), static_cast<std::size_t>(room));
     room -= static_cast<std::int64_t>(bytes);
@@ -52,7 +53,7 @@ class NearlyFullBacking final : public Backing {
  public:
   mutable std::int64_t pages = -1;  // negative: all there are
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     if (pages < 0) {
       return Backing::write(file, offset, from);
@@ -75,7 +76,7 @@ class NearlyFullBacking final : public Backing {
       }
       done += *written;
     }
-    return done == 0 ? Result<std::size_t>(Failure{ENOSPC}) : Result<std::size_t>(done);
+    return done == 0 ? Errno(ENOSPC) : Result<std::size_t>(done);
   }
 };
 
@@ -152,7 +153,7 @@ TEST(WritableFile, RefusesWhatNoBackingFileCanHold) {
   WrittenVolume volume(scratch.path());
   Result<WritableFile> file = volume.create(volume.root(), "f");
   ASSERT_TRUE(file);
-  EXPECT_EQ(file->write(std::uint64_t{1} << 63, Text{1}, "f").error(), EFBIG);
+  EXPECT_EQ(file->write(std::uint64_t{1} << 63, Text{1}, "f"), EFBIG);
   EXPECT_EQ(file->set_length(~std::uint64_t{0}, "f"), EFBIG);
   EXPECT_EQ(file->allocate(0, ~std::uint64_t{0}, 2, "f"), EFBIG);
   EXPECT_EQ(file->allocate(0, 0, 0, "f"), EINVAL);
@@ -164,7 +165,7 @@ TEST(WritableFile, RefusesWhatNoBackingFileCanHold) {
 vault::FileId header_of(const WritableFile& file) {
   std::uint8_t header[vault::header_bytes] = {};
   vault::FileId id{};
-  EXPECT_EQ(pread(file.descriptor(), header, sizeof header, 0), ssize_t{sizeof header});
+  EXPECT_EQ(pread(file.descriptor().number(), header, sizeof header, 0), ssize_t{sizeof header});
   EXPECT_TRUE(vault::parse_header(header, id));
   return id;
 }
@@ -182,7 +183,7 @@ TEST(WritableFile, AnEmptyFileHasNoHeaderAndGetsANewId) {
   EXPECT_EQ(text_of(*other), Text(5000, 7));
   ASSERT_EQ(other->set_length(0, "f"), 0);
   struct stat status = {};
-  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  ASSERT_EQ(fstat(file->descriptor().number(), &status), 0);
   EXPECT_EQ(status.st_size, 0);
   ASSERT_EQ(*file->write(0, Text(4096, 8), "f"), 4096U);
   EXPECT_NE(header_of(*file), first);
@@ -196,7 +197,7 @@ TEST(WritableFile, WhatIsLeftOfAHeaderIsNoText) {
   ASSERT_TRUE(file);
   ASSERT_EQ(*file->write(0, Text{1}, "f"), 1U);
   const vault::FileId first = header_of(*file);
-  ASSERT_EQ(ftruncate(file->descriptor(), vault::header_bytes), 0);
+  ASSERT_EQ(ftruncate(file->descriptor().number(), vault::header_bytes), 0);
   EXPECT_EQ(*file->length(), 0U);
   ASSERT_EQ(*file->write(0, Text{2}, "f"), 1U);
   EXPECT_NE(header_of(*file), first);
@@ -238,8 +239,8 @@ class UnpunchedBacking final : public Backing {
  public:
   int error = EOPNOTSUPP;
 
-  [[nodiscard]] int allocate(int, int, std::uint64_t, std::uint64_t) const override {
-    return error;
+  [[nodiscard]] Result<void> allocate(FileRef, int, std::uint64_t, std::uint64_t) const override {
+    return Errno(error);
   }
 };
 
@@ -261,7 +262,7 @@ TEST(WritableFile, ARangeWithADamagedEdgeStays) {
     ASSERT_TRUE(file);
     const Text text = random_text(5 * block_bytes);
     ASSERT_EQ(*file->write(0, text, "f"), text.size());
-    flip_bit(file->descriptor(), volume.volume().content().layout().offset_of(4) + 100);
+    flip_bit(file->descriptor().number(), volume.volume().content().layout().offset_of(4) + 100);
     EXPECT_EQ(file->allocate(mode, 100, 4 * block_bytes, "f"), EIO);
     Text whole(4 * block_bytes);
     ASSERT_EQ(*file->read(0, whole, "f"), whole.size());
@@ -314,7 +315,7 @@ TEST(WritableFile, AllocatesWithAndWithoutGrowing) {
   ASSERT_EQ(file->allocate(0, 5, 20000, "f"), 0);
   EXPECT_EQ(text_of(*file), overlaid(Text(20005), 0, Text(10, 1)));
   struct stat status = {};
-  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  ASSERT_EQ(fstat(file->descriptor().number(), &status), 0);
   EXPECT_GE(status.st_blocks * 512, 100000);
 }
 
@@ -330,7 +331,7 @@ TEST(WritableFile, CopiesRanges) {
   EXPECT_EQ(*copy_range(*from, 50, "from", *to, 7000, "to", std::size_t{10} << 20),
             text.size() - 50);
   EXPECT_EQ(text_of(*to), overlaid({}, 7000, Text(text.begin() + 50, text.end())));
-  EXPECT_EQ(copy_range(*from, 0, "from", *from, 10, "from", 11).error(), EINVAL);
+  EXPECT_EQ(copy_range(*from, 0, "from", *from, 10, "from", 11), EINVAL);
   EXPECT_EQ(*copy_range(*from, 0, "from", *from, 10, "from", 10), 10U);
   EXPECT_EQ(*copy_range(*from, text.size(), "from", *to, 0, "to", 10), 0U);
 }
@@ -341,8 +342,8 @@ TEST(WritableFile, DamageIsAnErrorAndStays) {
   Result<WritableFile> file = volume.create(volume.root(), "f");
   ASSERT_TRUE(file);
   ASSERT_EQ(*file->write(0, random_text(10000), "f"), 10000U);
-  flip_bit(file->descriptor(), 18 + 4128 + 100);
-  EXPECT_EQ(file->write(5000, Text{1}, "f").error(), EIO);
+  flip_bit(file->descriptor().number(), 18 + 4128 + 100);
+  EXPECT_EQ(file->write(5000, Text{1}, "f"), EIO);
   EXPECT_EQ(file->set_length(5000, "f"), EIO);
   EXPECT_EQ(*file->length(), 10000U);
   EXPECT_EQ(volume.findings(), (std::vector<std::string>(2, "f: block 1 is not authentic")));
@@ -375,7 +376,7 @@ void write_without_room(std::size_t length, std::size_t offset, std::size_t byte
       expected = overlaid(before, offset,
                           Text(with.begin(), with.begin() + static_cast<std::ptrdiff_t>(*written)));
     } else {
-      EXPECT_EQ(written.error(), ENOSPC);
+      EXPECT_EQ(written, ENOSPC);
     }
     ASSERT_EQ(text_of(*file), expected)
         << "length " << length << " offset " << offset << " room " << room;
@@ -428,7 +429,7 @@ void write_into_full_file_system(const std::function<Text(WritableFile&)>& make,
     full.pages = pages;
     const Result<std::size_t> written = file->write(offset, with, "f");
     const std::size_t done = written ? *written : 0;
-    EXPECT_TRUE(written || written.error() == ENOSPC) << written.error();
+    EXPECT_TRUE(written || written.failed_with(ENOSPC)) << written.error();
     had_room = done == bytes;
     const Text expected =
         done == 0 ? before
@@ -489,12 +490,12 @@ TEST(WritableFile, WithoutRoomALengthStays) {
         Text text = random_text(length, 4);
         ASSERT_EQ(*file->write(0, text, "f"), length);
         full.room = room;
-        const int error = file->set_length(to, "f");
+        const Result<void> set = file->set_length(to, "f");
         full.room = -1;
-        if (error == 0) {
+        if (set) {
           text.resize(to);
         } else {
-          EXPECT_EQ(error, ENOSPC);
+          EXPECT_EQ(set, ENOSPC);
         }
         ASSERT_EQ(text_of(*file), text) << length << " to " << to << " room " << room;
       }
@@ -507,7 +508,7 @@ class LookingBacking final : public Backing {
  public:
   mutable std::function<void()> look;
 
-  [[nodiscard]] Result<std::size_t> write(int file, std::uint64_t offset,
+  [[nodiscard]] Result<std::size_t> write(FileRef file, std::uint64_t offset,
                                           Bytes from) const override {
     const Result<std::size_t> written = Backing::write(file, offset, from);
     if (look) {
@@ -556,10 +557,10 @@ TEST(WritableFile, TheSameLengthAgainChangesTheTime) {
   ASSERT_TRUE(file);
   ASSERT_TRUE(file->write(0, random_text(100), "f"));
   const struct timespec past[2] = {{1000, 0}, {1000, 0}};
-  ASSERT_EQ(futimens(file->descriptor(), past), 0);
+  ASSERT_EQ(futimens(file->descriptor().number(), past), 0);
   EXPECT_EQ(file->set_length(100, "f"), 0);
   struct stat status = {};
-  ASSERT_EQ(fstat(file->descriptor(), &status), 0);
+  ASSERT_EQ(fstat(file->descriptor().number(), &status), 0);
   EXPECT_NE(status.st_mtim.tv_sec, 1000);
   EXPECT_EQ(*file->length(), 100U);
 }
@@ -573,7 +574,7 @@ TEST(WritableFile, EverythingThatIsWrittenIsReadAgain) {
   constexpr std::uint64_t most = std::uint64_t{1} << 62;
   for (const std::uint64_t offset : {most - 5000, most - 2000, most + 12345, most + most / 2}) {
     const Result<std::size_t> written = file->write(offset, text, "f");
-    if (written.error() == EFBIG) {
+    if (written.failed_with(EFBIG)) {
       GTEST_SKIP() << scratch.path() << " has no files of " << offset << " bytes";
     }
     ASSERT_TRUE(written) << written.error();

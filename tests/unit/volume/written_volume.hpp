@@ -103,7 +103,7 @@ class WrittenVolume {
     return findings_;
   }
   [[nodiscard]] Folder root() const {
-    Result<Folder> folder = Folder::open(volume_, -1, "", "");
+    Result<Folder> folder = Folder::open(volume_, volume_.root(), "", "");
     if (!folder) {
       throw std::runtime_error("the root cannot be opened");
     }
@@ -112,7 +112,7 @@ class WrittenVolume {
   [[nodiscard]] Result<Folder> folder(const Folder& parent, std::string_view name) const {
     const Result<StoredName> stored = parent.stored_name(name);
     return stored ? Folder::open(volume_, parent.descriptor(), stored->name.c_str(), name)
-                  : Result<Folder>(Failure{stored.error()});
+                  : stored.error();
   }
   [[nodiscard]] Result<WritableFile> create(const Folder& folder, std::string_view name) {
     return create_file(writable_, folder, name, {.mode = 0644, .owner = {}});
@@ -120,12 +120,11 @@ class WrittenVolume {
   [[nodiscard]] Result<WritableFile> open(const Folder& folder, std::string_view name) {
     const Result<StoredName> stored = folder.stored_name(name);
     if (!stored) {
-      return Failure{stored.error()};
+      return stored.error();
     }
     Result<Descriptor> opened =
         volume_.backing().open(folder.descriptor(), stored->name.c_str(), O_RDWR);
-    return opened ? WritableFile::open(writable_, std::move(*opened))
-                  : Result<WritableFile>(Failure{opened.error()});
+    return opened ? WritableFile::open(writable_, std::move(*opened)) : opened.error();
   }
 
  private:
@@ -137,11 +136,11 @@ class WrittenVolume {
 
 // How many of so many bytes from `offset` on a full file system takes: those before the first page
 // that the file does not have yet.
-inline std::size_t bytes_without_room(int file, std::uint64_t offset, std::size_t bytes) {
+inline std::size_t bytes_without_room(FileRef file, std::uint64_t offset, std::size_t bytes) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t end = offset + bytes;
   for (std::uint64_t at = offset / page * page; at < end; at += page) {
-    if (lseek(file, static_cast<off_t>(at), SEEK_DATA) != static_cast<off_t>(at)) {
+    if (lseek(file.number(), static_cast<off_t>(at), SEEK_DATA) != static_cast<off_t>(at)) {
       return static_cast<std::size_t>(std::max(at, offset) - offset);
     }
   }
@@ -157,7 +156,7 @@ inline Text text_of(const WritableFile& file) {
   Text text(static_cast<std::size_t>(*length));
   const Result<std::size_t> bytes = file.read(0, text, "file");
   if (!bytes || *bytes != text.size()) {
-    throw std::runtime_error("the file cannot be read: " + std::to_string(bytes.error()));
+    throw std::runtime_error("the file cannot be read: " + bytes.error().message());
   }
   return text;
 }
