@@ -45,7 +45,7 @@ struct Adapted<operation, use> {
     }
   }
 
-  static void refuse(fuse_req_t request, Arguments...) noexcept {
+  static void refuse_change(fuse_req_t request, Arguments...) noexcept {
     reply_error(request, Errno(EROFS));
   }
 
@@ -66,7 +66,7 @@ constexpr auto call = &Adapted<operation, use>::call;
 template <auto operation>
 constexpr auto change(bool can_write) noexcept {
   using Change = Adapted<operation, Use::always>;
-  return can_write ? &Change::call : &Change::refuse;
+  return can_write ? &Change::call : &Change::refuse_change;
 }
 
 }  // namespace

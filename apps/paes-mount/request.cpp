@@ -139,7 +139,7 @@ std::string hint_for_option_of_gocryptfs(std::string_view word) {
 
 std::chrono::seconds parse_duration(std::string_view text) {
   constexpr std::uint64_t longest = std::uint64_t{10} * 365 * 24 * 3600;
-  const auto refuse = [&] {
+  const auto throw_no_time = [&] {
     throw Error(ErrorCode::usage, "idle: '" + std::string(text) + "' is no time",
                 "give seconds, or a time such as 15m, 2h30m or 1d");
   };
@@ -148,7 +148,7 @@ std::chrono::seconds parse_duration(std::string_view text) {
     std::uint64_t number = 0;
     const auto [after, error] = std::from_chars(at, end, number);
     if (error != std::errc() || number > longest) {
-      refuse();
+      throw_no_time();
     }
     const char unit = after == end ? 's' : *after;
     const std::uint64_t scale = unit == 's'   ? 1
@@ -158,7 +158,7 @@ std::chrono::seconds parse_duration(std::string_view text) {
                                               : 0;
     sum += number * scale;
     if (scale == 0 || sum == 0 || sum > longest) {
-      refuse();
+      throw_no_time();
     }
     at = after == end ? end : after + 1;
   }

@@ -134,7 +134,7 @@ bool WriteClaim::wait(const Cancel& cancel) const {
       return false;
     }
     if (steady_clock::now() >= deadline) {
-      refuse(found);
+      throw_held(found);
     }
     pollfd stop = {cancel.descriptor(), POLLIN, 0};
     (void)poll(&stop, 1, pause_ms);
@@ -193,7 +193,7 @@ WriteClaim::Holder WriteClaim::holder_of(pid_t process) const {
   return holder;
 }
 
-void WriteClaim::refuse(const std::vector<Holder>& holders) const {
+void WriteClaim::throw_held(const std::vector<Holder>& holders) const {
   const auto find = [&](const auto& is_it) {
     return std::find_if(holders.begin(), holders.end(), [&](const Holder& holder) {
       return holder.counts && holder.is_seen && is_it(holder);

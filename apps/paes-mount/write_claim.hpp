@@ -57,7 +57,7 @@ class WriteClaim {
   // All that can be seen of others.
   [[nodiscard]] std::vector<Holder> holders() const;
   [[nodiscard]] Holder holder_of(pid_t process) const;
-  [[noreturn]] void refuse(const std::vector<Holder>& holders) const;
+  [[noreturn]] void throw_held(const std::vector<Holder>& holders) const;
 
   std::string vault_;
   bool is_shared_;

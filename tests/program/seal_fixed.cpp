@@ -47,8 +47,8 @@ void seal(const std::vector<const char*>& words) {
   const bool files = words.size() > 8;
   stream::Input input = files ? stream::Input::open(words[8]) : stream::Input::standard_input();
   const stream::OutputOptions placing{.source = &input};
-  const auto output =
-      files ? stream::create_output(words[9], placing) : stream::standard_output(placing);
+  const auto output = files ? stream::create_output(std::string(words[9]), placing)
+                            : stream::standard_output(placing);
   stream::encrypt_with_salt(input, *output, suite, envelope, key, salt, work);
 }
 

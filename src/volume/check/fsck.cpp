@@ -498,7 +498,7 @@ std::vector<std::string> parts_of(const std::string& path) {
 }
 
 void Check::add(const std::string& path) {
-  const auto refuse = [&](Errno error) {
+  const auto throw_bad_path = [&](Errno error) {
     throw Error(ErrorCode::usage, FsckReport::with_reason(path, error),
                 "paths count from the root of the vault");
   };
@@ -514,7 +514,7 @@ void Check::add(const std::string& path) {
     const Folder& folder = (*place)->folder;
     const Result<StoredName> name = folder.stored_name(parts[i]);
     if (!name) {
-      refuse(name.error());
+      throw_bad_path(name.error());
     }
     stored = name->name;
     if (i + 1 == parts.size()) {
@@ -523,7 +523,7 @@ void Check::add(const std::string& path) {
     trail = make_trail(trail, parts[i], stored);
     place = open_place(folder.descriptor(), stored, trail);
     if (place.failed_with(ENOENT, ENOTDIR)) {
-      refuse(place.error());
+      throw_bad_path(place.error());
     }
   }
   if (!place) {
@@ -533,7 +533,7 @@ void Check::add(const std::string& path) {
   const Result<struct stat> status =
       volume_.backing().status({(*place)->folder.descriptor(), stored.c_str()});
   if (status.failed_with(ENOENT)) {
-    refuse(Errno(ENOENT));
+    throw_bad_path(Errno(ENOENT));
   }
   stack_.push([this, place = *place, stored] { check_item(place, {stored, DT_UNKNOWN}); });
 }
