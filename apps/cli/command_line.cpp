@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/help_page.hpp"
 #include "cli/option_list.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
@@ -197,7 +198,8 @@ Action CommandLine::parse() const {
   const std::string name = program_.name;
   const std::string list_hint = name + " --help lists the commands";
   CLI::App app{program_.summary, name};
-  app.set_version_flag("--version", name + " " PAES_VERSION);
+  format_help(app);
+  app.set_version_flag("--version", name + " " PAES_VERSION, "print the version");
   app.require_subcommand(program_.is_one_command ? 0 : 1);
   app.footer(program_.footer);
   // Only the chosen command declares its options: start-up time is part of every small file.

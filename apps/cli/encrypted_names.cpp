@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/encrypted_names.hpp"
 
+#include <fmt/format.h>
+
 #include <string_view>
+#include <vector>
 
 #include "cli/report.hpp"
 
 namespace paes::cli {
+
+namespace {
+
+std::vector<std::string> suffixes() {
+  std::vector<std::string> all;
+  for (const stream::FileFormat* const format : stream::file_formats()) {
+    all.emplace_back(format->suffix);
+  }
+  return all;
+}
+
+}  // namespace
 
 const stream::FileFormat* format_of_name(const std::string& name) {
   const std::size_t name_bytes = name.size() - (name.rfind('/') + 1);  // npos + 1 is 0
@@ -27,7 +42,8 @@ std::string decrypted_name(const std::string& input) {
     return input;
   }
   const stream::FileFormat* const format = format_of_name(input);
-  refuse(format == nullptr, input + ": has no suffix .paes or .age to leave out",
+  refuse(format == nullptr,
+         fmt::format("{}: has no suffix {} to leave out", input, fmt::join(suffixes(), " or ")),
          "name the output with -o");
   return input.substr(0, input.size() - std::string_view(format->suffix).size());
 }

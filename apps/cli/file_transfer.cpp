@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/command.hpp"
+#include "cli/help_page.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/process.hpp"
 #include "cli/remains.hpp"
@@ -43,20 +44,23 @@ void take_output_folder(TransferOptions& options) {
 
 void TransferOptions::declare_common(CLI::App& app, const std::string& schema) {
   device.declare(app);
-  app.add_flag("-q,--quiet", quiet, "say nothing but errors and warnings");
+  const OptionGroup printed(app, printed_group);
+  app.add_flag("-q,--quiet", quiet, "print only errors and warnings");
   app.add_flag("-v,--verbose", verbose, "print kernel, threads, wall time and GB/s");
-  app.add_flag("--no-progress", no_progress, "no progress line");
+  app.add_flag("--no-progress", no_progress, "show no progress line");
   app.add_flag("--json", json, "print JSON (docs/schema/" + schema + ".schema.json)");
 }
 
 void TransferOptions::declare_output(CLI::App& app) {
+  const OptionGroup files(app, files_group);
   app.add_option("-o,--output", output, "where to write; - is standard output")->type_name("FILE");
   app.add_flag("-f,--force", overwrite, "replace an output that exists; write to a terminal");
 }
 
 void TransferOptions::declare_resume(CLI::App& app) {
+  const OptionGroup files(app, files_group);
   app.add_flag("--resume", resume,
-               "continue where an interrupted run with --resume stopped, and be able to again");
+               "keep progress on disk, and continue an interrupted --resume run");
 }
 
 FileList settle(TransferOptions& options, InputKind takes, const NameOutput& name_output,

@@ -15,6 +15,7 @@
 
 #include "cli/clashes.hpp"
 #include "cli/encrypted_names.hpp"
+#include "cli/help_page.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "cli/tree_walk.hpp"
@@ -236,10 +237,12 @@ std::string place_of(const std::string& name) {
 }  // namespace
 
 void InputOptions::declare(CLI::App& app, bool has_output) {
+  const OptionGroup files(app, files_group);
   app.add_flag("--recursive", recursive, "take all files below the folders that are named");
   app.add_option("--files-from", list, "take the files that this file names, one a line")
       ->type_name("FILE");
-  app.add_flag("-0,--null", ends_names_with_zero, "in that file, a zero byte ends each name");
+  app.add_flag("-0,--null", ends_names_with_zero,
+               "names in the --files-from file end with NUL instead of a newline");
   if (has_output) {
     app.add_option("--output-dir", output_folder, "write below this folder, made if missing")
         ->type_name("DIR");

@@ -7,6 +7,7 @@
 
 #include "age/plugin.hpp"
 #include "cli/decimal.hpp"
+#include "cli/help_page.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/report.hpp"
 #include "paes/error.hpp"
@@ -29,6 +30,7 @@ std::string name_of_recipient(const std::string& text, std::size_t number) {
 }  // namespace
 
 void RecipientOptions::declare(CLI::App& app) {
+  const OptionGroup keys(app, keys_group);
   app.add_option("-r,--recipient", recipients_, "encrypt to this public key; may be repeated")
       ->type_name("age1...|ssh-...")
       ->allow_extra_args(false);
@@ -60,6 +62,7 @@ void RecipientOptions::refuse_as_output(const stream::FilePlace& output) const {
 }
 
 void UnlockOptions::declare(CLI::App& app) {
+  const OptionGroup keys(app, keys_group);
   app.add_option("-i,--identity", identity_files,
                  "a file of secret keys, or an SSH private key; may be repeated; - is standard "
                  "input")

@@ -24,6 +24,15 @@ std::vector<std::string> split_choices(const std::string& value) {
   return choices;
 }
 
+}  // namespace
+
+std::string name_of_value(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // with what the parser checks after a colon
+  return type.substr(0, type.find(':'));
+}
+
+namespace {
+
 ListedOption listed(const CLI::Option& option) {
   ListedOption one;
   for (const std::string& name : option.get_snames()) {
@@ -36,8 +45,7 @@ ListedOption listed(const CLI::Option& option) {
     one.names.push_back(option.get_name(true));
   }
   if (option.get_items_expected_max() > 0) {
-    const std::string type = option.get_type_name();  // with what the parser checks after a colon
-    one.value = type.substr(0, type.find(':'));
+    one.value = name_of_value(option);
     one.choices = split_choices(one.value);
   }
   one.repeats = option.get_expected_max() > 1;

@@ -41,6 +41,9 @@ struct OptionList {
 // What the help shows in the place of the value, and list_of takes for the choices: a|b|c.
 [[nodiscard]] std::string join_choices(const std::vector<std::string>& choices);
 
+// What the help calls the option's value.
+[[nodiscard]] std::string name_of_value(const CLI::Option& option);
+
 // The options and operands that `app` has declared.
 [[nodiscard]] OptionList list_of(const CLI::App& app, const std::string& name);
 

@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "cli/decimal.hpp"
+#include "cli/help_page.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "core/descriptor.hpp"
@@ -263,11 +264,12 @@ age::Prompts terminal_prompts() {
 
 void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
                                 const std::string& what_for) {
+  const OptionGroup keys(app, keys_group);
   CLI::Option* file = app.add_option("--" + prefix + "passphrase-file", file_,
                                      what_for + " (one trailing newline is dropped)")
                           ->type_name("FILE");
   app.add_option("--" + prefix + "passphrase-fd", descriptor_,
-                 "the same from an open file descriptor")
+                 "the passphrase, from this open file descriptor")
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::NonNegativeNumber)

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "cli/decimal.hpp"
+#include "cli/help_page.hpp"
 #include "cli/option_list.hpp"
 #include "cli/report.hpp"
 #include "paes/error.hpp"
@@ -40,6 +41,7 @@ container::Suite parse_suite(const std::string& name) {
 }
 
 void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_new_identity) {
+  const OptionGroup keys(app, keys_group);
   recipients.declare(app);
   app.add_flag("-p,--passphrase", passphrase.ask,
                "encrypt to a passphrase, asked for at " + terminal + "; without other recipients");
@@ -62,6 +64,7 @@ void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_n
 }
 
 void SealOptions::declare_reopen(CLI::App& app) {
+  const OptionGroup keys(app, keys_group);
   app.add_option(
          "-i,--identity", reopen.identity_files,
          "encrypt to the public keys of these secret keys; with --resume they also open what "

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "cli/decimal.hpp"
+#include "cli/help_page.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
@@ -137,6 +138,7 @@ vault::Configuration VaultPlace::read_configuration() const {
 }
 
 void CostLimit::declare(CLI::App& app) {
+  const OptionGroup keys(app, keys_group);
   app.add_option("--max-work-factor", max_work_factor_,
                  "largest scrypt work factor to accept, as a power of two")
       ->type_name("N")
@@ -259,6 +261,7 @@ void write_configuration(const std::string& path, Bytes text, bool replaces,
 void VaultOptions::declare(CLI::App& app, bool needs_folder) {
   place.declare(app, needs_folder);
   passphrase.declare(app, "", "read the passphrase from this file");
+  const OptionGroup keys(app, keys_group);
   app.add_option("--master-key", master_key_file,
                  "the file of the master key, in hexadecimal, in place of the passphrase; - is "
                  "standard input")

@@ -10,6 +10,7 @@
 
 #include "cipher/mode/gcm_blocks.hpp"
 #include "cli/decimal.hpp"
+#include "cli/help_page.hpp"
 #include "cli/option_list.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
@@ -137,6 +138,7 @@ std::unique_ptr<Executor> WorkChooser::start_threads(stream::Work& work,
 }
 
 void WorkOptions::declare(CLI::App& app) {
+  const OptionGroup work(app, work_group);
   app.add_option("-T,--threads", threads_, "threads; 0 is every processor, the default")
       ->type_name("N")
       ->check(decimal())
@@ -147,10 +149,10 @@ void WorkOptions::declare(CLI::App& app) {
   takes_bytes(app.add_option("--piece", piece_bytes_,
                              "bytes per piece (default: 256KiB, or what the device prefers)")
                   ->type_name("BYTES"));
-  app.add_option("--kernel", kernel_, "the kernel by name; paes devices lists them")
+  app.add_option("--kernel", kernel_, "the implementation of the cipher; paes devices lists them")
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--device", device_, "who computes")
+  app.add_option("--device", device_, "what computes: processors, GPUs or both")
       ->type_name(join_choices(device_choices()))
       ->capture_default_str();
 }

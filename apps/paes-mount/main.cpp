@@ -3,7 +3,7 @@
 // never needs libfuse.
 #include "cli/command_line.hpp"
 #include "paes-mount/mount_command.hpp"
-#include "paes-mount/request.hpp"
+#include "paes-mount/mount_command_line.hpp"
 
 namespace {
 

@@ -24,11 +24,11 @@
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "paes-mount/background.hpp"
+#include "paes-mount/command.hpp"
 #include "paes-mount/completer.hpp"
 #include "paes-mount/messages.hpp"
 #include "paes-mount/mount_context.hpp"
 #include "paes-mount/mountpoint.hpp"
-#include "paes-mount/request.hpp"
 #include "paes-mount/session.hpp"
 #include "paes/error.hpp"
 #include "volume/change/sealing_ahead.hpp"
@@ -61,8 +61,8 @@ struct OpenedVolume {
 };
 
 // Before anybody is asked for a passphrase.
-void check_ahead(const Request& request) {
-  if (request.ahead != 0 && request.vault.place.read_configuration().features.content !=
+void check_ahead(const MountCommandLine& command) {
+  if (command.ahead != 0 && command.vault.place.read_configuration().features.content !=
                                 vault::ContentCipher::aes_256_gcm) {
     throw Error(ErrorCode::usage, "--ahead: the content of this vault is not under AES-256-GCM",
                 "leave --ahead out");
@@ -70,33 +70,34 @@ void check_ahead(const Request& request) {
 }
 
 // If the system gives no memory for it, the mount works without.
-std::unique_ptr<const volume::SealingAhead> make_ahead(const Request& request,
+std::unique_ptr<const volume::SealingAhead> make_ahead(const MountCommandLine& command,
                                                        const cli::OpenedVault& opened,
                                                        const Kernel& kernel) {
-  if (request.ahead == 0) {
+  if (command.ahead == 0) {
     return nullptr;
   }
   try {
     return std::make_unique<volume::SealingAhead>(
-        opened.key.content_key(opened.configuration.features), kernel, request.ahead);
+        opened.key.content_key(opened.configuration.features), kernel, command.ahead);
   } catch (const std::exception& error) {
     cli::print_warning(std::string("--ahead: nothing is made ahead: ") + error.what());
     return nullptr;
   }
 }
 
-OpenedVolume open_volume(const Request& request, const MountPaths& paths, Messages& messages) {
-  const Kernel& kernel = find_kernel(Cipher::aes, request.kernel);
+OpenedVolume open_volume(const MountCommandLine& command, const MountPaths& paths,
+                         Messages& messages) {
+  const Kernel& kernel = find_kernel(Cipher::aes, command.kernel);
   if (kernel.warning != nullptr) {
     cli::print_warning(kernel.warning);
   }
-  check_ahead(request);
-  const cli::OpenedVault opened = request.vault.open();
-  if (!request.vault.master_key_file.empty() &&
+  check_ahead(command);
+  const cli::OpenedVault opened = command.vault.open();
+  if (!command.vault.master_key_file.empty() &&
       cli::prove_master_key(paths.vault, opened.configuration.features, opened.key) ==
           cli::KeyProof::wrong) {
     throw Error(ErrorCode::wrong_key,
-                request.vault.master_key_file + ": is not the master key of this vault");
+                command.vault.master_key_file + ": is not the master key of this vault");
   }
   Descriptor root(open(paths.vault.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root.is_open()) {
@@ -105,7 +106,7 @@ OpenedVolume open_volume(const Request& request, const MountPaths& paths, Messag
   return {volume::Volume(std::move(root), opened.configuration.features, opened.key, kernel,
                          std::make_unique<volume::Backing>(),
                          [&messages](const volume::Finding& found) { messages.damage(found); }),
-          make_ahead(request, opened, kernel)};
+          make_ahead(command, opened, kernel)};
 }
 
 // What is being written, the process that completes it if this one is killed, and the claim that
@@ -113,8 +114,9 @@ OpenedVolume open_volume(const Request& request, const MountPaths& paths, Messag
 class KeptWrites {
  public:
   // Throws Error(failure) if another mount writes to the vault, or is still being completed.
-  KeptWrites(const Request& request, const MountPaths& paths, unsigned threads, Messages& messages)
-      : messages_(messages), pending_(threads), claim_(paths.vault, request.is_shared) {
+  KeptWrites(const MountCommandLine& command, const MountPaths& paths, unsigned threads,
+             Messages& messages)
+      : messages_(messages), pending_(threads), claim_(paths.vault, command.is_shared) {
     Result<void> claimed = Errno(EWOULDBLOCK);
     while (claimed.failed_with(EWOULDBLOCK)) {  // another mount that starts may be faster
       completer_.reset();
@@ -188,24 +190,25 @@ void announce(cli::MountPresence& presence, const Session& session) {
 }
 
 // With what was asked for and found. The keys are wiped when this returns.
-int mount_until_unmounted(const Request& request, const MountPaths& paths, Background* background) {
+int mount_until_unmounted(const MountCommandLine& command, const MountPaths& paths,
+                          Background* background) {
   const WipeResidueOnExit wiped;
   Messages messages;
-  const unsigned threads = request.threads != 0 ? request.threads : default_threads();
+  const unsigned threads = command.threads != 0 ? command.threads : default_threads();
   std::optional<KeptWrites> writes;  // before there is a key
-  if (request.can_write) {
-    writes.emplace(request, paths, threads, messages);
+  if (command.can_write) {
+    writes.emplace(command, paths, threads, messages);
   }
   cli::MountPresence presence;  // whoever waits for its end waits for that of the keys
   const std::size_t max_folders = raise_descriptor_limit();
-  const OpenedVolume opened = open_volume(request, paths, messages);
+  const OpenedVolume opened = open_volume(command, paths, messages);
 
   MountOptions options;
-  options.lifetimes = request.is_shared ? Lifetimes::shared() : Lifetimes{};
+  options.lifetimes = command.is_shared ? Lifetimes::shared() : Lifetimes{};
   options.max_folders = max_folders;
-  if (request.can_write) {
+  if (command.can_write) {
     options.access =
-        request.is_shared || request.writes_through ? Access::write : Access::write_back;
+        command.is_shared || command.writes_through ? Access::write : Access::write_back;
     (void)umask(0);  // those of the processes that ask are what counts
   }
   // A log keeps what it gets, and shall not tell the names of the vault: the system's, or that of
@@ -215,8 +218,8 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   // Where others come in, ACLs count in any case. Without them the system takes the mode's middle
   // bits for the group's, which are the ACL's mask then: the group would get what its owner has
   // given to a single user.
-  options.has_acls = request.has_acls || request.allows_others;
-  options.has_suid = request.has_suid;
+  options.has_acls = command.has_acls || command.allows_others;
+  options.has_suid = command.has_suid;
   options.ahead = opened.ahead.get();
   options.pending = writes ? &writes->pending() : nullptr;
   Mount mount(opened.volume, options);
@@ -234,12 +237,12 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   Result<void> received;
   {
     Session session(mount, {paths.mountpoint, FolderRef(paths.place),
-                            request.mount_options(paths.vault), threads, request.idle});
+                            command.mount_options(paths.vault), threads, command.idle});
     const NoticesStoppedAtEnd stopped(mount);
     announce(presence, session);
     session.start(cli::cancel());
     if (options.has_acls && !mount.enforces_acls()) {
-      cli::print_warning(std::string(request.allows_others ? "--allow-other" : "--acl") +
+      cli::print_warning(std::string(command.allows_others ? "--allow-other" : "--acl") +
                          ": the system enforces no ACLs here, so a file's group gets the rights of "
                          "its ACL's mask");
     }
@@ -265,29 +268,29 @@ int mount_until_unmounted(const Request& request, const MountPaths& paths, Backg
   return cli::exit_done;
 }
 
-int run(Request& request) {
-  request.take_listed();
+int run(MountCommandLine& command) {
+  command.take_listed();
   const MountPaths paths =
-      check_paths(request.vault.place.folder(), request.mountpoint, request.may_have_files);
-  if (request.allows_others) {
+      check_paths(command.vault.place.folder(), command.mountpoint, command.may_have_files);
+  if (command.allows_others) {
     check_may_allow_others();
   }
-  check_may_allow(request.has_suid, "suid");
-  check_may_allow(request.has_devices, "dev");
-  if (request.in_foreground) {
-    return mount_until_unmounted(request, paths, nullptr);
+  check_may_allow(command.has_suid, "suid");
+  check_may_allow(command.has_devices, "dev");
+  if (command.in_foreground) {
+    return mount_until_unmounted(command, paths, nullptr);
   }
   Background background;
   if (const std::optional<int> code = background.fork_child()) {
     return *code;
   }
-  return mount_until_unmounted(request, paths, &background);
+  return mount_until_unmounted(command, paths, &background);
 }
 
 cli::Action declare(CLI::App& app) {
-  const auto request = std::make_shared<Request>();
-  request->declare(app);
-  return [request] { return run(*request); };
+  const auto command = std::make_shared<MountCommandLine>();
+  command->declare(app);
+  return [command] { return run(*command); };
 }
 
 }  // namespace

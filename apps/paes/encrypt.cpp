@@ -201,9 +201,9 @@ Action declare(CLI::App& app) {
   command->transfer.declare_resume(app);
   command->sealing.declare_reopen(app);
   command->transfer.declare_common(app, "transfer");
-  app.add_option(
-      "FILE", command->transfer.files,
-      "files to encrypt, each to FILE.paes or FILE.age; - is standard input, the default");
+  app.add_option("FILE", command->transfer.files,
+                 "files to encrypt, each to FILE and the suffix of its format; - is standard "
+                 "input, the default");
   app.get_option("--suite")->each([command](const std::string&) { command->has_suite = true; });
   app.get_option("--reserve")->each([command](const std::string&) { command->has_reserve = true; });
   return [command] {

@@ -174,7 +174,7 @@ Action declare(CLI::App& app) {
   command->new_passphrase.declare(app, "new-", "change to the passphrase in this file");
   app.add_flag("--restore", command->restore,
                "put back what an interrupted rekey kept beside the file");
-  app.add_flag("-q,--quiet", command->quiet, "say nothing but errors and warnings");
+  app.add_flag("-q,--quiet", command->quiet, "print only errors and warnings");
   app.add_flag("--json", command->json, "print JSON (docs/schema/rekey.schema.json)");
   command->inputs.declare(app, false);
   app.add_option("FILE", command->files, "the files whose recipients change");

@@ -192,7 +192,7 @@ Action declare(CLI::App& app) {
       ->type_name("N")
       ->check(decimal())
       ->check(CLI::Range(0U, max_threads));
-  app.add_flag("-q,--quiet", command->quiet, "say nothing but errors and warnings");
+  app.add_flag("-q,--quiet", command->quiet, "print only errors and warnings");
   app.add_flag("--json", command->json, "print JSON (docs/schema/vault_fsck.schema.json)");
   return [command] { return check_vault(*command); };
 }

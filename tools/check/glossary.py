@@ -25,7 +25,7 @@ WORDS = [
     (r"\bbatch(es)?\b", r"src/(stream|mpi)/.*", "buffer, or items"),
     (r"(?i)\blinux kernel\b", r".*", "the system"),
     (r"(?i)\bgrain(s|_\w+)?\b", r".*", "piece"),
-    (r"\b(struct|class) Request\b", r"(?!apps/paes-mount/).*", "a name that ends in Command"),
+    (r"\b(struct|class) Request\b", r".*", "a name that says whose: EncryptCommand"),
 ]
 ALLOWED = re.compile(
     # A member of the C interface's messages, an option of fio, and what is left out on purpose.

@@ -66,7 +66,7 @@ TEST_P(Fork, AChildOfAnotherThreadToo) {
   EXPECT_TRUE(is_right);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Fork, testing::Values(Schedule::omp_static, Schedule::omp_dynamic),
+INSTANTIATE_TEST_SUITE_P(, Fork, testing::ValuesIn(named_schedules()),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 }  // namespace

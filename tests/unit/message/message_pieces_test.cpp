@@ -31,8 +31,7 @@ TEST_P(Pieces, EveryScheduleAndPieceGivesTheSameBytes) {
                                    flight + 15, 3 * flight, std::size_t{50001}}) {
     const Buffer text = varied_bytes(length, 4);
     const Sealed expected = reference_seal(key_bytes, iv, aad, text);
-    for (const Schedule schedule :
-         {Schedule::serial, Schedule::omp_static, Schedule::omp_dynamic}) {
+    for (const Schedule schedule : named_schedules()) {
       for (const unsigned threads : {1U, 2U, 3U}) {
         const auto executor = make_executor(schedule, threads);
         for (const std::size_t piece :

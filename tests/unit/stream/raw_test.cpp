@@ -38,7 +38,7 @@ TEST_P(RawStreams, EveryWayGivesTheSameBytes) {
   const Contents want = at_once(key, iv, text);
   const Folder folder;
   write_file(folder / "in", text);
-  for (const Schedule schedule : {Schedule::omp_static, Schedule::omp_dynamic}) {
+  for (const Schedule schedule : named_schedules()) {
     for (const bool from_pipe : {false, true}) {
       for (const bool to_pipe : {false, true}) {
         const auto executor = make_executor(schedule, 3);

@@ -33,7 +33,7 @@ TEST(RoundTrip, EveryScheduleThreadCountAndPieceGivesTheSameBytes) {
   const Contents text = random_buffer(37 * chunk + 123);
   write_file(folder / "text", text);
   const Contents expected = reference(container::Suite::cobblestone_256, text);
-  for (const auto schedule : {Schedule::serial, Schedule::omp_static, Schedule::omp_dynamic}) {
+  for (const Schedule schedule : named_schedules()) {
     for (const unsigned threads : {1U, 2U, 3U, 8U}) {
       for (const std::size_t piece :
            {std::size_t{1}, chunk, 3 * chunk, 16 * chunk, max_piece_bytes}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of paes-mount that are not CLI11's: times, and the list after -o.
-#include "paes-mount/request.hpp"
+#include "paes-mount/mount_command_line.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,46 +29,46 @@ TEST(Duration, RefusesTheRest) {
   }
 }
 
-Request parsed(std::vector<std::string> words) {
+MountCommandLine parsed(std::vector<std::string> words) {
   CLI::App app;
-  Request request;
-  request.declare(app);
+  MountCommandLine command;
+  command.declare(app);
   std::reverse(words.begin(), words.end());
   app.parse(words);
-  request.take_listed();
-  return request;
+  command.take_listed();
+  return command;
 }
 
-TEST(Request, TakesWhatFstabHas) {
-  const Request request = parsed(
+TEST(MountCommandLine, TakesWhatFstabHas) {
+  const MountCommandLine command = parsed(
       {"vault", "mnt", "-o",
        "ro,noauto,nofail,_netdev,user,x-systemd.automount,allow_other,noexec,idle=10m,"
        "fsname=a\\,b,kernel=bitslice,threads=3,shared,acl,nonempty,masterkeyfile=k,config=c"});
-  EXPECT_TRUE(request.allows_others && request.is_shared && request.has_acls &&
-              request.may_have_files);
-  EXPECT_EQ(request.idle, seconds(600));
-  EXPECT_EQ(request.kernel, "bitslice");
-  EXPECT_EQ(request.threads, 3U);
-  EXPECT_EQ(request.vault.master_key_file, "k");
-  EXPECT_EQ(request.vault.place.configuration_path(), "c");
-  EXPECT_EQ(request.vault.place.folder(), "vault");
-  EXPECT_EQ(request.mountpoint, "mnt");
+  EXPECT_TRUE(command.allows_others && command.is_shared && command.has_acls &&
+              command.may_have_files);
+  EXPECT_EQ(command.idle, seconds(600));
+  EXPECT_EQ(command.kernel, "bitslice");
+  EXPECT_EQ(command.threads, 3U);
+  EXPECT_EQ(command.vault.master_key_file, "k");
+  EXPECT_EQ(command.vault.place.configuration_path(), "c");
+  EXPECT_EQ(command.vault.place.folder(), "vault");
+  EXPECT_EQ(command.mountpoint, "mnt");
   EXPECT_EQ(
-      request.mount_options("/vault"),
+      command.mount_options("/vault"),
       "ro,default_permissions,subtype=paes-mount,fsname=a\\,b,nosuid,nodev,noexec,allow_other");
 }
 
-TEST(Request, NamesTheVaultAsTheSource) {
+TEST(MountCommandLine, NamesTheVaultAsTheSource) {
   EXPECT_EQ(parsed({"v", "m"}).mount_options("/a,b\\c"),
             "ro,default_permissions,subtype=paes-mount,fsname=/a\\,b\\\\c,nosuid,nodev,exec");
 }
 
-TEST(Request, LastOfSuidAndNosuidCounts) {
+TEST(MountCommandLine, LastOfSuidAndNosuidCounts) {
   EXPECT_TRUE(parsed({"v", "m", "-o", "nosuid,suid"}).has_suid);
   EXPECT_FALSE(parsed({"v", "m", "-o", "suid", "-o", "nosuid"}).has_suid);
 }
 
-TEST(Request, MakesAheadOnlyWhatIsWritten) {
+TEST(MountCommandLine, MakesAheadOnlyWhatIsWritten) {
   EXPECT_EQ(parsed({"v", "m", "-w"}).ahead, 0U);
   EXPECT_EQ(parsed({"v", "m", "-w", "--ahead", "64"}).ahead, 64U);
   EXPECT_EQ(parsed({"v", "m", "-o", "rw,ahead=4096"}).ahead, 4096U);
@@ -77,7 +77,7 @@ TEST(Request, MakesAheadOnlyWhatIsWritten) {
   EXPECT_THROW((void)parsed({"v", "m", "-o", "rw,ahead=1,ro"}), Error);
 }
 
-TEST(Request, RefusesWhatItDoesNotKnow) {
+TEST(MountCommandLine, RefusesWhatItDoesNotKnow) {
   for (const char* list :
        {"cache=none", "ro,bogus", "bogus=1", "threads=0", "threads=x", "idle=", "passfile",
         "threads=99999", "passfile=a,passfile=b", "rw,ahead=4097", "rw,ahead=x", "rw,ahead"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paes-mount/request.hpp"
+#include "paes-mount/mount_command_line.hpp"
 
 #include <unistd.h>
 
@@ -165,7 +165,7 @@ std::chrono::seconds parse_duration(std::string_view text) {
   return std::chrono::seconds(sum);
 }
 
-void Request::declare(CLI::App& app) {
+void MountCommandLine::declare(CLI::App& app) {
   const std::vector<std::string> caches = {"back", "through"};
   vault.declare(app);
   app.add_option("MOUNTPOINT", mountpoint, "the empty folder where its text is to be seen")
@@ -176,11 +176,10 @@ void Request::declare(CLI::App& app) {
   app.add_option("--idle", idle_, "unmount after so long without use, as in 15m or 2h30m")
       ->type_name("TIME");
   app.add_flag("--shared", is_shared,
-               "other programs change the vault meanwhile: believe nothing for long");
+               "other programs change the vault meanwhile: cache only briefly");
   app.add_flag("--acl", has_acls, "enforce POSIX ACLs");
-  CLI::Option* const writable =
-      app.add_flag("-w,--writable", can_write, "the vault can be written to");
-  app.add_flag("-r,--read-only", only_reads_, "the vault can be read alone, as without -w")
+  CLI::Option* const writable = app.add_flag("-w,--writable", can_write, "mount for writing");
+  app.add_flag("-r,--read-only", only_reads_, "mount read-only, which is the default")
       ->excludes(writable);
   app.add_option("--cache", cache_,
                  "back: the system holds for a while what is written; through: it holds nothing")
@@ -201,12 +200,12 @@ void Request::declare(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(0U, volume::SealingAhead::max_blocks))
       ->check(cli::decimal());
-  app.add_option("-o", lists_, "the same and mount(8)'s options in a list, as fstab has them")
+  app.add_option("-o", lists_, "these and mount(8)'s options in a list, as in fstab")
       ->type_name("OPTIONS")
       ->allow_extra_args(false);
 }
 
-void Request::take_listed() {
+void MountCommandLine::take_listed() {
   writes_through = cache_ == "through";
   if (!idle_.empty()) {
     idle = parse_duration(idle_);
@@ -225,7 +224,7 @@ void Request::take_listed() {
   }
 }
 
-void Request::take(std::string_view option) {
+void MountCommandLine::take(std::string_view option) {
   const std::size_t equals = option.find('=');
   const std::string name(option.substr(0, equals));
   const bool has_value = equals != std::string_view::npos;
@@ -289,7 +288,7 @@ void Request::take(std::string_view option) {
   }
 }
 
-std::string Request::mount_options(const std::string& vault_path) const {
+std::string MountCommandLine::mount_options(const std::string& vault_path) const {
   std::string options = (can_write ? "rw" : "ro") +
                         std::string(",default_permissions,subtype=paes-mount,fsname=") +
                         escaped(source.empty() ? vault_path : source);

@@ -13,7 +13,7 @@
 
 namespace paes::mount {
 
-class Request {
+class MountCommandLine {
  public:
   void declare(CLI::App& app);
   // Takes the options after -o. Call it once the command line is parsed. Throws Error(usage), also
