@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment is. A file of bench/experiments defines one as EXPERIMENT: how to measure it here, and how to show its measurements
-beside the study's."""
+"""What an experiment is. A file of bench/experiments defines one as EXPERIMENT: how to measure it here, and how to
+show its measurements beside the study's."""
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
