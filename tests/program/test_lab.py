@@ -501,7 +501,7 @@ def test_an_interrupted_run_goes_on(programs, tmp_path):
 
     page = tmp_path / "page.html"
     assert run("report", path, "--output", page).returncode == 0
-    assert "it was not run" in page.with_suffix(".md").read_text()
+    assert "It was not run" in page.with_suffix(".md").read_text()
 
 
 def test_a_program_that_fails_fails_its_experiment_alone(programs, tmp_path):
