@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """E1: AES-128 with every step computed, on data of 1 KB to 255 MB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable
-from laboratory.published import value as published, values as published_values
-from laboratory.values import given, size
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
+from laboratory.judgement import QUARTER, by_parts, is_more, is_near
+from laboratory.published import label, value as published, values as published_values
+from laboratory.values import derive, given, size
 
 KB, MB = 1 << 10, 1 << 20
 SIZES = [KB, 512 * KB, MB, 15 * MB, 128 * MB, 255 * MB]  # the study's
@@ -76,31 +77,30 @@ def lines(measured, direction):
 
 def panel(measured, direction):
     series = []
-    for label, of in lines(measured, direction):
+    for name, of in lines(measured, direction):
         sizes = measured.factors("bytes", "time", **of)
-        series.append(Series(label, [given(size_) for size_ in sizes],
+        series.append(Series(name, [given(size_) for size_ in sizes],
                              [measured.value("time", bytes=size_, **of) for size_ in sizes]))
     if direction == "encrypt":
-        for key, label in (("sequential", "study: sequential"), ("openmp_8", "study: OpenMP, 8 threads"),
-                           ("mpi_32", "study: MPI, 32 ranks"), ("cuda", "study: CUDA")):
-            series.append(Series(label, [given(size_) for size_ in SIZES],
-                                 published_values(f"pousa/time_s/{key}"), "published"))
+        for key in ("sequential", "openmp_8", "mpi_32", "cuda"):
+            path = f"pousa/time_s/{key}"
+            series.append(Series(label(path), [given(size_) for size_ in SIZES], published_values(path), "published"))
     return Panel(f"AES-128-ECB, {direction}", "bytes", "seconds", series, logx=True, logy=True,
                  x_is="bytes")
 
 
 def table(measured, direction):
     sizes = measured.factors("bytes", "time", direction=direction)
-    rows = [[label, *[measured.value("time", bytes=size_, **of) for size_ in sizes]]
-            for label, of in lines(measured, direction)]
+    rows = [[name, *[measured.value("time", bytes=size_, **of) for size_ in sizes]]
+            for name, of in lines(measured, direction)]
     return Table(f"Seconds to {direction}, here", ["", *[size(size_) for size_ in sizes]], rows)
 
 
 def study_table():
-    names = {"sequential": "sequential", "openmp_8": "OpenMP, 8 threads", "mpi_8": "MPI, 8 ranks",
-             "mpi_16": "MPI, 16 ranks", "mpi_32": "MPI, 32 ranks", "cuda": "CUDA"}
-    return Table("Seconds to encrypt, published", ["", *[size(size_) for size_ in SIZES]],
-                 [[label, *published_values(f"pousa/time_s/{key}")] for key, label in names.items()])
+    keys = ("sequential", "openmp_8", "mpi_8", "mpi_16", "mpi_32", "cuda")
+    return Table("seconds to encrypt", ["", *[size(size_) for size_ in SIZES]],
+                 [[label(f"pousa/time_s/{key}"), *published_values(f"pousa/time_s/{key}")] for key in keys],
+                 "pousa.times")
 
 
 def gathered(measured):
@@ -112,49 +112,180 @@ def gathered(measured):
     return [Table("Seconds with rank 0's data scattered and gathered", ["", *heads], rows)] if rows else []
 
 
-def of_cuda(measured):
-    """Words and numbers that say what CUDA took; empty if no device was measured."""
+def counts_within_cores(measured, factor, executor):
+    """The numbers of threads or ranks that the cores are enough for."""
+    return [count for count in measured.factors(factor, "time", executor=executor, direction="encrypt")
+            if count <= measured.machine["cores"]]
+
+
+def parallel(measured):
+    """(name, factors) of each executor that stands against one core: all threads, all ranks, the device."""
+    for factor, executor, name in (("threads", "openmp", "OpenMP with {} threads"),
+                                   ("ranks", "mpi", "MPI with {} ranks")):
+        counts = [count for count in counts_within_cores(measured, factor, executor) if count > 1]
+        if counts:
+            yield name.format(counts[-1]), {"executor": executor, factor: counts[-1], "direction": "encrypt"}
+    if measured.find("speedup", executor="cuda", direction="encrypt"):
+        yield "CUDA", dict(executor="cuda", direction="encrypt")
+
+
+def separated(parts, by="; "):
+    """Lists of words and numbers as one list."""
+    return [word for number, part in enumerate(parts) for word in ((by, *part) if number else part)]
+
+
+def judge_all_faster(measured):
+    held, here = [], []
+    for name, of in parallel(measured):
+        speedups = {size_: measured.value("speedup", bytes=size_, **of)
+                    for size_ in measured.factors("bytes", "speedup", **of)}
+        slower = [size_ for size_, speedup in speedups.items() if not is_more(speedup, 1, measured.margin)]
+        held += [size_ not in slower for size_ in speedups]
+        largest = list(speedups)[-1]
+        here.append([f"{name} was ", speedups[largest], f" times as fast as one core at {size(largest)}",
+                     f" and no faster at {', '.join(map(size, slower))}" if slower else ", and faster at every size"])
+    if not held:
+        return Verdict("open", ["one core cannot show it"])
+    return Verdict(by_parts(held), separated(here))
+
+
+def judge_decryption(measured):
+    ratios = []
+    for name, of in (("one core", dict(executor="sequential")), *((name, of) for name, of in parallel(measured))):
+        of = {**of, "direction": "decrypt"}
+        sizes = measured.factors("bytes", "time", **of)
+        times = [measured.value("time", **{**of, "bytes": sizes[-1], "direction": direction}) if sizes else None
+                 for direction in ("decrypt", "encrypt")]
+        if all(times):
+            ratios.append((name, sizes[-1], derive("quotient", *times)))
+    if not ratios:
+        return Verdict("open", ["decryption was not measured"])
+    return Verdict(by_parts(is_near(ratio, 1, QUARTER) for *_, ratio in ratios),
+                   ["decryption with `compute` took ",
+                    *separated([[ratio, f" times as long as encryption ({name}, {size(size_)})"]
+                                                   for name, size_, ratio in ratios], ", ")])
+
+
+def judge_openmp_like_mpi(measured):
+    counts = [count for count in counts_within_cores(measured, "threads", "openmp")
+              if count > 1 and count in counts_within_cores(measured, "ranks", "mpi")]
+    if not counts:
+        return Verdict("open", ["threads and ranks of one number were not measured"])
+    count = counts[-1]
+    ratios = {}
+    for size_ in measured.factors("bytes", "time", executor="mpi", ranks=count):
+        times = [measured.value("time", bytes=size_, direction="encrypt", **of)
+                 for of in (dict(executor="mpi", ranks=count), dict(executor="openmp", threads=count))]
+        if all(times):
+            ratios[size_] = derive("quotient", *times)
+    alike = [is_near(ratio, 1, QUARTER) for ratio in ratios.values()]
+    return Verdict("in part" if any(alike) else "does not hold",
+                   [f"with {count} of each, ranks took ",
+                    *separated([[ratio, f" times as long as threads at {size(size_)}"]
+                                for size_, ratio in ratios.items()], ", "),
+                    f"; {size(KB)} was not measured, because a rank works on whole pages"])
+
+
+def judge_mpi_linear(measured):
+    counts = [count for count in counts_within_cores(measured, "ranks", "mpi") if count > 1]
+    if not counts:
+        return Verdict("open", ["no two numbers of ranks had a core for each rank"])
+    here, count = [], counts[-1]
+    of = dict(executor="mpi", direction="encrypt")
+    sizes = measured.factors("bytes", "speedup", ranks=count, **of)
+    shares = [derive("percent of", measured.value("speedup", bytes=size_, ranks=count, **of), given(count))
+              for size_ in sizes]
+    here += [f"{count} ranks reached ", shares[0], f" % of {count} times one rank's speed at {size(sizes[0])} and ",
+             shares[-1],
+             f" % at {size(sizes[-1])}, each with its data in memory"]
+    quantity = "time with scatter and gather"
+    gathered_sizes = measured.factors("bytes", quantity, ranks=count, **of)
+    if gathered_sizes:
+        times = [measured.value(quantity, bytes=gathered_sizes[-1], ranks=ranks, **of) for ranks in (1, count)]
+        here += ["; handing out and collecting the data included, ", derive("quotient", *times),
+                 f" times as fast as one rank at {size(gathered_sizes[-1])}"]
+    growth = derive("time for a byte", *(measured.value("time", bytes=size_, ranks=count, **of)
+                                         for size_ in (sizes[-1], sizes[0])),
+                    given(sizes[-1]), given(sizes[0]))
+    here += ["; a byte of the largest took ", growth, " times as long as one of the smallest"]
+    if float(shares[-1]) < IN_PART:
+        return Verdict("does not hold", here)
+    is_linear = all(float(share) >= LINEAR for share in shares) and is_near(growth, 1, QUARTER)
+    return Verdict("holds" if is_linear else "in part", here)
+
+
+def against_the_rest(measured):
+    """(bytes, how many times as fast CUDA is as everything else) by size: as all threads where they were
+    measured, otherwise as all cores would be if they scaled perfectly."""
     of = dict(executor="cuda", direction="encrypt")
-    sizes = measured.factors("bytes", "time", **of)
+    cores = measured.machine["cores"]
+    for size_ in measured.factors("bytes", "time", **of):
+        mine = measured.value("time", bytes=size_, **of)
+        threads = counts_within_cores(measured, "threads", "openmp")
+        others = measured.value("time", bytes=size_, executor="openmp", threads=threads[-1],
+                                direction="encrypt") if threads else None
+        speedup = measured.value("speedup", bytes=size_, **of)
+        if others:
+            yield size_, derive("quotient", others, mine)
+        elif speedup:
+            yield size_, derive("quotient", speedup, given(cores))
+
+
+def no_device():
+    return Verdict("open", ["no CUDA device was measured"])
+
+
+def judge_cuda_below(measured):
+    ratios = dict(against_the_rest(measured))
+    if not ratios:
+        return no_device()
+    largest = list(ratios)[-1]
+    slower = [size_ for size_, ratio in ratios.items() if not is_more(ratio, 1, measured.margin)]
+    return Verdict(by_parts(size_ not in slower for size_ in ratios),
+                   ["CUDA, copies included, was ", ratios[largest], f" times as fast as all cores at {size(largest)}",
+                    f", and no faster at {', '.join(map(size, slower))}" if slower else ", and faster at every size"])
+
+
+def judge_cores_to_equal(measured):
+    of = dict(executor="cuda", direction="encrypt")
+    sizes = measured.factors("bytes", "speedup", **of)
     if not sizes:
-        return []
-    compared = measured.factors("bytes", "speedup", **of)
-    return ["CUDA took ", measured.value("time", bytes=sizes[-1], **of), f" s ({size(sizes[-1])}), copies included, and "
-            "was ", measured.value("speedup", bytes=compared[-1], **of), f" times as fast as one thread "
-            f"({size(compared[-1])})"]
+        return no_device()
+    speedup = measured.value("speedup", bytes=sizes[-1], **of)
+    here = ["CUDA, copies included, was ", speedup, f" times as fast as one core at {size(sizes[-1])}, so it equals "
+            "as many cores that scale perfectly"]
+    if sizes[-1] < SIZES[3]:
+        return Verdict("open", [*here, "; larger data, where copies weigh less, were not compared with one core"])
+    return Verdict("holds" if is_more(speedup, published("pousa/in_words/mpi_cores_to_equal_cuda"), measured.margin)
+                   else "does not hold", here)
+
+
+LINEAR, IN_PART = 90, 60  # per cent of perfect scaling
 
 
 def show(measured):
-    encrypt = dict(executor="openmp", direction="encrypt")
-    cuda = of_cuda(measured)
-    finding = ["eight threads took ", published("pousa/time_s/openmp_8/5"), " s where one took ",
-               published("pousa/time_s/sequential/5"), " s (255 MB), and were faster at every size; CUDA took ", published("pousa/time_s/cuda/5"), " s"]
-    counts = measured.factors("threads", **encrypt)
-    if not counts:
-        outcome, here = ("in part", cuda) if cuda else ("open", ["one core cannot show it"])
-    else:
-        sizes = measured.factors("bytes", "time", **encrypt)
-        ratios = [measured.value("speedup", bytes=size_, threads=counts[-1], **encrypt) for size_ in sizes]
-        faster = [float(ratio) > 1 for ratio in ratios]
-        outcome = "holds" if all(faster) else "in part" if faster[-1] else "does not hold"
-        where = [size(size_) for size_, is_faster in zip(sizes, faster) if not is_faster]
-        here = [f"{counts[-1]} threads took ",
-                measured.value("time", bytes=sizes[-1], threads=counts[-1], **encrypt), " s where one took ",
-                measured.value("time", bytes=sizes[-1], executor="sequential", direction="encrypt"),
-                f" s ({size(sizes[-1])})",
-                f"; they were not faster at {', '.join(where)}" if where else ", and were faster at every size",
-                *(["; ", *cuda] if cuda else [])]
     panels = [panel(measured, direction) for direction in measured.factors("direction")]
     tables = [table(measured, direction) for direction in measured.factors("direction")]
-    return Shown(outcome, finding, here, panels, [*tables, *gathered(measured), study_table()],
-                 ["Sizes are binary: 1 KB is 1 KiB. Ranks work on whole pages of 4 KiB."])
+    decryption = judge_decryption(measured)
+    return Shown({"pousa.all-faster": judge_all_faster(measured),
+                  "pousa.openmp-like-mpi": judge_openmp_like_mpi(measured),
+                  "pousa.mpi-linear": judge_mpi_linear(measured), "pousa.cuda-below": judge_cuda_below(measured),
+                  "pousa.cores-to-equal-cuda": judge_cores_to_equal(measured),
+                  "pousa.decryption": decryption, "ci-aim.decryption": decryption},
+                 panels, [*tables, *gathered(measured), study_table()],
+                 ["Sizes are binary: 1 KB is 1 KiB. Ranks work on whole pages of 4 KiB. Faster: by more than other "
+                  f"programs may disturb, here {100 * measured.margin:.0f} %. Similar: within a quarter. Linear: at "
+                  "least nine tenths of perfect scaling at every size; in part: six tenths at the largest."])
 
 
 EXPERIMENT = Experiment(
-    name="E1", title="AES-128 by executor", study="pousa",
-    did="A compute-intensive AES-128 in C on one core, with OpenMP on eight cores, with MPI on 8 to 32 cores "
-        "of four machines, and with CUDA; data of 1 KB to 255 MB.",
+    name="E1", title="AES-128 by executor",
+    did=("pousa.aim", "pousa.programs", "pousa.sbox-table", "pousa.shares", "pousa.mpi", "pousa.cuda", "pousa.machines",
+         "pousa.threads-a-block", "pousa.times"),
+    judges=("pousa.all-faster", "pousa.openmp-like-mpi", "pousa.mpi-linear", "pousa.cuda-below",
+            "pousa.cores-to-equal-cuda",
+            "pousa.decryption", "ci-aim.decryption"),
     here="The kernel `compute` (each step of FIPS 197, S-box from a table) in ECB: one thread, OpenMP with a "
-         "static schedule and equal shares, MPI ranks where paes-mpi is built. One machine instead of four. Where there "
+         "static schedule and equal shares, MPI ranks where paes-mpi is built, all on one machine. Where there "
          "is a GPU, its kernel `cuda_compute`, from pinned memory to pinned memory.",
     measure=measure, show=show, seconds={"quick": 26, "full": 240})

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, TimedOut
-from laboratory.published import value as published, values as published_values
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, TimedOut, Verdict
+from laboratory.judgement import by_parts, is_more
+from laboratory.published import label, values as published_values
 from laboratory.values import derive, size
 
 FEW = 320  # bytes; nested regions take a tenth of a second for them, and minutes on a busy machine
@@ -28,14 +29,11 @@ def measure(lab):
     device.measure_too(lab, "E9")
 
 
-FINDING = ["parallelism inside a block cost more than it gained; on the GPU 4.5 MB took ",
-           published("meyer/cuda_openmp_s/2"), " s where OpenMP across blocks took ",
-           published("meyer/best_openmp_s/2"), " s"]
 CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block", "steps": "a launch for each step"}
 
 
 def compared(measured, names, title, of):
-    """(panel, table, words and numbers by split) for the ways in which one executor splits work."""
+    """(panel, table, by split the largest size and how many times as long it took) for one executor's ways."""
     sizes = measured.factors("bytes", **of)
     heads = [size(size_) for size_ in sizes]
     splits = [split for split in names if measured.find(split=split, **of)]
@@ -49,9 +47,9 @@ def compared(measured, names, title, of):
     series = [Series(names[split], heads, [measured.value("time", split=split, bytes=size_, **of) for size_ in sizes])
               for split in splits]
     of_study = [number for number, size_ in enumerate(SIZES) if size_ in sizes]
-    for key, label in (("cuda_openmp_s", "study: CUDA on steps of one block"), ("best_openmp_s", "study: best OpenMP")):
-        times = published_values(f"meyer/{key}")
-        series.append(Series(label, [size(SIZES[number]) for number in of_study],
+    for path in ("meyer/cuda_openmp_s", "meyer/best_openmp_s"):
+        times = published_values(path)
+        series.append(Series(label(path), [size(SIZES[number]) for number in of_study],
                              [times[number] for number in of_study], "published"))
     panel = Panel(title, "", "seconds", series, kind="bars", logy=True)
     # For each way, the largest size for which there was time.
@@ -60,40 +58,106 @@ def compared(measured, names, title, of):
     return panel, Table(f"{title}: seconds", ["", *heads], rows), last
 
 
+def judge_outer_loop(last, count, cores):
+    if not last:
+        return Verdict("open", ["the processor was not measured"])
+    beyond = "" if count * count <= cores else ", more threads than cores"
+    here = [f"with {count} threads SubBytes and ShiftRows in parallel regions of their own took ", last["inside"][1],
+            f" times as long as threads across blocks ({size(last['inside'][0])})"]
+    if "nested" in last:
+        here += [", and both nested ", last["nested"][1], f" times ({FEW} B{beyond})"]
+    return Verdict(by_parts(float(value) > 1 for _, value in last.values()), here)
+
+
+def no_device():
+    return Verdict("open", ["no CUDA device was measured"])
+
+
+def judge_no_speedup(measured, count):
+    """Whether the device, step by step, is behind the processor's threads, or without these behind its own blocks."""
+    if not measured.find("time", split="steps", executor="cuda"):
+        return no_device()
+    others = dict(split="blocks", threads=count) if count else dict(split="blocks", executor="cuda")
+    name = f"{count} threads across blocks" if count else "the same device with a thread to a block"
+    ratios = {}
+    for size_ in measured.factors("bytes", split="steps", executor="cuda"):
+        times = [measured.value("time", bytes=size_, **of) for of in (dict(split="steps", executor="cuda"), others)]
+        if all(times):
+            ratios[size_] = derive("quotient", *times)
+    largest = list(ratios)[-1]
+    return Verdict(by_parts(float(ratio) > 1 for ratio in ratios.values()),
+                   ["a launch for each step of each block took ", ratios[largest],
+                    f" times as long as {name} ({size(largest)})"])
+
+
+def judge_growth(measured):
+    """Whether the ways that copy each block fall behind the more, the larger the data."""
+    of = dict(split="steps", executor="cuda")
+    sizes = [size_ for size_ in measured.factors("bytes", "rate to across", **of) if size_ in SIZES]
+    if len(sizes) < 2:
+        return no_device()
+    longer = [derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in (sizes[0], sizes[-1])]
+    return Verdict("holds" if is_more(longer[1], longer[0], measured.margin) else "does not hold",
+                   ["a copy and launches for each block took ", longer[0],
+                    f" times as long as many blocks a launch at {size(sizes[0])} and ",
+                    longer[1], f" times at {size(sizes[-1])}"])
+
+
+def judge_transfers(measured):
+    """Whether the same sharing of a block's steps is fast where blocks do not move one by one."""
+    sizes = measured.factors("bytes", split="steps", executor="cuda")
+    if not sizes:
+        return no_device()
+    inside, steps = (measured.value("rate to across", bytes=sizes[-1], split=split, executor="cuda")
+                     for split in ("inside", "steps"))
+    ratio = derive("quotient", inside, steps)
+    return Verdict("holds" if float(ratio) > TRANSFERS else "does not hold",
+                   ["with 16 threads to a block as well, but many blocks a launch and one copy of all, the device was ",
+                    ratio,
+                    f" times as fast as with a copy and launches for each block ({size(sizes[-1])})"])
+
+
+def judge_blocks(measured):
+    if not measured.find(split="blocks", executor="cuda"):
+        return no_device()
+    size_ = measured.factors("bytes", split="inside", executor="cuda")[-1]
+    longer = derive("inverse", measured.value("rate to across", bytes=size_, split="inside", executor="cuda"))
+    return Verdict("answered", ["with many blocks a launch, 16 threads to a block took ", longer,
+                                f" times as long as a thread to a block ({size(size_)})"])
+
+
+TRANSFERS = 2  # times as fast without them: they are most of the time
+
+
 def show(measured):
-    panels, tables, here, costs = [], [], [], []
+    panels, tables, last = [], [], {}
     counts = measured.factors("threads")
-    if counts:
-        count = counts[0]
+    count = counts[0] if counts else None
+    if count:
         panel, table, last = compared(measured, NAMES, f"AES-128-ECB, {count} threads", dict(threads=count))
         panels.append(panel)
         tables.append(table)
-        costs += [value for _, value in last.values()]
-        beyond = "" if count * count <= measured.machine["cores"] else ", more threads than cores"
-        here += [f"with {count} threads SubBytes and ShiftRows in parallel regions of their own took ",
-                 last["inside"][1], f" times as long as threads across blocks ({size(last['inside'][0])})"]
-        if "nested" in last:
-            here += [", and both nested ", last["nested"][1], f" times ({FEW} B{beyond})"]
     if measured.find(executor="cuda"):
-        panel, table, last = compared(measured, CUDA_NAMES, "AES-128-ECB, CUDA", dict(executor="cuda"))
+        panel, table, _ = compared(measured, CUDA_NAMES, "AES-128-ECB, CUDA", dict(executor="cuda"))
         panels.append(panel)
         tables.append(table)
-        costs += [value for _, value in last.values()]
-        here += [*("; " if here else ""), "with CUDA 16 threads to a block took ", last["inside"][1],
-                 f" times as long as one ({size(last['inside'][0])})"]
-        if "steps" in last:
-            here += [", and a launch for each step ", last["steps"][1], f" times ({size(last['steps'][0])})"]
-    outcome = "holds" if min(map(float, costs)) > 1 else "in part" if max(map(float, costs)) > 1 else "does not hold"
-    return Shown(outcome, FINDING, here, panels, tables,
+    return Shown({"meyer.outer-loop-best": judge_outer_loop(last, count, measured.machine["cores"]),
+                  "meyer.no-cuda-speedup": judge_no_speedup(measured, count),
+                  "meyer.cuda-overhead-grows": judge_growth(measured),
+                  "meyer.transfers-reason": judge_transfers(measured), "meyer.outlook-blocks": judge_blocks(measured)},
+                 panels, tables,
                  ["A parallel region costs far more than the SubBytes in it, and a block of AES-128 has twenty such "
-                  "regions. Each waits for its slowest thread: where another program has a processor, for long."])
+                  "regions. Each waits for its slowest thread: where another program has a processor, for long. "
+                  "Transfers are called the cause if the device is more than twice as fast without them."])
 
 
 EXPERIMENT = Experiment(
-    name="E9", title="Threads inside a block", study="meyer",
-    did="Tried SubBytes and ShiftRows in nested parallel regions, and CUDA on the substeps of one block at a time; "
-        "rejected both.",
+    name="E9", title="Threads inside a block",
+    did=("meyer.key", "meyer.two-ways", "meyer.inside", "meyer.cuda", "meyer.times"),
+    judges=("meyer.outer-loop-best", "meyer.no-cuda-speedup", "meyer.cuda-overhead-grows", "meyer.transfers-reason",
+            "meyer.outlook-blocks"),
     here="The same steps: across blocks; inside each block (16 bytes of SubBytes, 4 rows of ShiftRows); both nested. "
-         "Where there is a GPU: a thread to a block and 16 threads to a block, many blocks a launch; and as the study "
-         "had it, a copy for each block and a launch for each step.",
+         "Where there is a GPU: a thread to a block and 16 threads to a block, many blocks a launch; and a copy for "
+         "each block with a launch for each step, which has 16 threads for SubBytes and 4 for ShiftRows in one thread "
+         "block, in memory that is allocated once.",
     measure=measure, show=show, seconds={"quick": 4, "full": 40})

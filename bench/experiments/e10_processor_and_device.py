@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E10: processor and GPU together. It needs a CUDA device."""
 from laboratory import device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable
-from laboratory.published import look_up
+from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.values import derive, size
 
 WAYS = {"processor": "processor", "device": "GPU", "hybrid": "both"}
@@ -16,15 +15,15 @@ def measure(lab):
 
 
 def show(measured):
-    finding = [look_up("studies/pousa_ci_aim/findings/2")]
     ciphers = measured.factors("cipher")
     if not ciphers:
-        return Shown("open", finding, [])
+        return Shown({})
     rows = []
     for cipher in ciphers:
         share = measured.value("share of device", cipher=cipher, way="hybrid")
         rows.append([cipher, *[measured.value("rate", cipher=cipher, way=way) for way in WAYS],
-                     *[measured.value(f"rate to {way}", cipher=cipher, way="hybrid") for way in ("processor", "device")],
+                     *[measured.value(f"rate to {way}", cipher=cipher, way="hybrid")
+                       for way in ("processor", "device")],
                      derive("percent", share)])
     # The shares that processor and device had in their common work.
     by_device = [derive("product", measured.value("rate", cipher=cipher, way="hybrid"),
@@ -42,10 +41,16 @@ def show(measured):
         return [values[bar] for bar in bars]
     bytes_, piece, slots = (measured.factors(key, way="device")[0] for key in ("bytes", "piece_bytes", "slots"))
     to_device = [measured.value("rate to device", cipher=cipher, way="hybrid") for cipher in ciphers]
-    return Shown("answered", finding,
-                 [f"{size(bytes_)} went through {slots} slots of {size(piece)} on one GPU; beside all cores it reached ",
-                  to_device[0], f" times the rate of the GPU alone ({ciphers[0]})",
-                  *[part for cipher, ratio in zip(ciphers[1:], to_device[1:]) for part in (" and ", ratio, f" ({cipher})")]],
+    alone = measured.value("rate", cipher=ciphers[0], way="device")
+    return Shown({
+        "ci-aim.gpu-cluster": Verdict("open", [
+            f"one GPU encrypted {size(bytes_)} in fragments of {size(piece)} at ", alone,
+            f" GB/s ({ciphers[0]}), and there is no cluster of GPUs to compare with"]),
+        OURS: Verdict("ours", [
+            f"{size(bytes_)} went through {slots} slots of {size(piece)} on one GPU; beside all cores it reached ",
+            to_device[0], f" times the rate of the GPU alone ({ciphers[0]})",
+            *[part for cipher, ratio in zip(ciphers[1:], to_device[1:])
+              for part in (" and ", ratio, f" ({cipher})")]])},
                  [Panel("From memory to memory", "", "GB/s", [
                      Series("done by the processor", bars, placed("processor", by_processor)),
                      Series("done by the GPU", bars, placed("device", by_device))], kind="bars", stacked=True)],
@@ -55,8 +60,9 @@ def show(measured):
 
 
 EXPERIMENT = Experiment(
-    name="E10", title="Processor and GPU together", study="pousa_ci_aim",
-    did="Reasoned, as an outlook, that data larger than a GPU's memory is better cut for one GPU than spread over a "
-        "cluster of GPUs.",
-    here="The processor's kernels on all cores, the GPU, and both, where whatever is free takes the next piece.",
+    name="E10", title="Processor and GPU together",
+    did=("ci-aim.gpu-cluster-design",), judges=("ci-aim.gpu-cluster",),
+    asks="how fast are processor and GPU together on data beyond the memory that they take on the GPU",
+    here="One GPU and no cluster: the processor's kernels on all cores, the GPU, and both, where whatever is free "
+         "takes the next piece.",
     measure=measure, show=show, bare=True, seconds={"quick": 1, "full": 1})

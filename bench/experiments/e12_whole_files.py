@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E12: whole programs on a file in memory: paes compared with cp, cat, age, openssl and gpg."""
 from laboratory import programs
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table
+from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.values import derive, given, size
 
 GIB = 1 << 30
@@ -49,20 +49,20 @@ def show(measured):
         Series(name, operations, [rate(name, operation) for operation in operations]) for name in names], kind="bars")
     ours = {operation: [measured.value("rate to copying", field, program="paes", operation=operation, **of)
                         for field in ("median", "min", "max")] for operation in ("encrypt", "decrypt")}
-    outcome = "answered"
-    return Shown(outcome, ["like the others it timed a cipher; a user waits for a program and a file"],
-                 ["`paes encrypt` ran at ", ours["encrypt"][0], " of the rate of `cp` (", ours["encrypt"][1], " to ",
+    return Shown({OURS: Verdict("ours", [
+                  "`paes encrypt` ran at ", ours["encrypt"][0], " of the rate of `cp` (", ours["encrypt"][1], " to ",
                   ours["encrypt"][2], " in single rounds), `paes decrypt` at ", ours["decrypt"][0], " (",
-                  ours["decrypt"][1], " to ", ours["decrypt"][2], ")"],
+                  ours["decrypt"][1], " to ", ours["decrypt"][2], ")"])},
                  [panel], tables,
                  ["Each program's output was compared byte by byte before anything was timed. Peak memory includes "
-                  "what Linux counts of the process that starts the program. The rate to copying is of rounds, each program beside "
-                  "its copy; where memory for files is slow to come, as on some virtual machines, rounds differ widely."])
+                  "what Linux counts of the process that starts the program. The rate to copying is of rounds, each "
+                  "program beside its copy; where memory for files is slow to come, as on some virtual machines, "
+                  "rounds differ widely."])
 
 
 EXPERIMENT = Experiment(
-    name="E12", title="Whole programs on a file", study="meyer",
-    did="Timed a program on files; no other program stood beside it.",
+    name="E12", title="Whole programs on a file",
+    asks="how fast is a whole program on a file, beside copying it and beside other programs",
     here="`paes encrypt`, `decrypt` and `verify` (AES-256-GCM, authenticated) beside `cp`, `cat`, age, openssl enc and "
          "gpg, those that are installed.",
     measure=measure, show=show, seconds={"quick": 16, "full": 120})

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment is. A file of bench/experiments defines one as EXPERIMENT: how to measure it here, and how to show its measurements
-beside the study's."""
+"""What an experiment is. A file of bench/experiments defines one as EXPERIMENT: how to measure it here, and how to
+show its measurements beside the study's."""
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from . import judgement
 from .values import Value
+
+OURS = "ours"  # in place of a claim, where an experiment answers a question that no study asked
 
 
 class Unavailable(Exception):
@@ -23,14 +26,20 @@ class TimedOut(Failed):
 class Experiment:
     name: str  # "E4"
     title: str
-    study: str  # of bench/published.json
-    did: str  # what the study did
     here: str  # what is run here, and what differs
     measure: Callable | None  # measure(lab); None: it shows another's measurements
     show: Callable  # show(measured) -> Shown
     seconds: dict  # roughly how long it takes: {"quick": 10, "full": 60}
+    did: tuple = ()  # claims that say what the study did
+    judges: tuple = ()  # claims that get a verdict
+    asks: str | None = None  # a question of ours, which gets a verdict under OURS
     uses: str | None = None  # the experiment whose measurements it shows
     bare: bool = False  # show() has something to show even if nothing was measured
+
+    @property
+    def verdicts(self):
+        """What show() has a verdict for."""
+        return (*self.judges, *([OURS] if self.asks else []))
 
 
 @dataclass
@@ -63,40 +72,69 @@ class Table:
     caption: str
     columns: list
     rows: list  # of lists of str, Value or None
+    claim: str | None = None  # whose figures these are, if a study's
+
+
+@dataclass
+class Verdict:
+    """What the figures say of a claim. `outcome`: holds, in part, does not hold, answered (the study left a
+    question), ours, open. `here`: str and Value, which are joined into a sentence."""
+
+    outcome: str
+    here: list
 
 
 @dataclass
 class Shown:
-    """What the page shows of an experiment. `outcome`: holds, in part, does not hold, answered (if the study asked a question), open.
-    `finding` and `here`: str and Value, joined into sentences."""
+    """What the page shows of an experiment. `verdicts`: a Verdict by claim, or by OURS."""
 
-    outcome: str
-    finding: list
-    here: list
+    verdicts: dict
     panels: list = field(default_factory=list)
     tables: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+
+    @property
+    def outcome(self):
+        return judgement.overall(verdict.outcome for verdict in self.verdicts.values())
 
 
 class Measured:
     """An experiment's measurements in a result file, for show()."""
 
-    def __init__(self, name, entry, machine, asked=None):
+    def __init__(self, name, document, asked=None):
+        missing = {"measurements": []}
         self.name = name
-        self.entry = entry
-        self.machine = machine
+        self.entry = entry = document["experiments"].get(name, missing)
+        self.machine = document["machine"]
+        self._document = document
         self._rows = {}  # by quantity, and all of them under None: results have thousands
+        self._having = {}  # and by quantity and a factor's value
         for place in enumerate(entry["measurements"]):
             for quantity in (None, place[1]["quantity"]):
                 self._rows.setdefault(quantity, []).append(place)
+                for factor in place[1]["of"].items():
+                    self._having.setdefault((quantity, factor), []).append(place)
         self._asked = set() if asked is None else asked  # (name, index, member) of what show() has asked for
+
+    @property
+    def margin(self):
+        """What figures must differ by to count as different."""
+        return judgement.margin(self.entry.get("others"))
+
+    def of(self, name):
+        """Another experiment's measurements in the same file, none if it was not run."""
+        return Measured(name, self._document, self._asked)
 
     def find(self, quantity=None, **of):
         """(index, row) of the rows that have these factors. A tuple stands for any of its values."""
         def fits(row):
             return all(row["of"].get(key) in (wanted if isinstance(wanted, tuple) else (wanted,))
                        for key, wanted in of.items())
-        return [(index, row) for index, row in self._rows.get(quantity, ()) if fits(row)]
+        # The rows that have the rarest of the factors, or all of them.
+        rows = min((self._having.get((quantity, factor), []) for factor in of.items()
+                    if not isinstance(factor[1], tuple)),
+                   key=len, default=self._rows.get(quantity, []))
+        return [(index, row) for index, row in rows if fits(row)]
 
     def value(self, quantity, field="median", **of):
         """The Value of the only row that fits, or None if no row does."""

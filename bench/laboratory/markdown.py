@@ -1,40 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report in Markdown, without figures."""
-from . import published
-from .presentation import BUSY, MISSING, OUTCOMES, gpu, others, presentation, title_of
-from .values import Value, shown
+from . import claims, published
+from .judgement import BUSY, OUTCOMES
+from .presentation import MISSING, NOT_RUN, asked_for, gpu, grouped, others, presentation, title_of
 
 
 def words(parts):
-    return "".join(shown(part.number) if isinstance(part, Value) else MISSING if part is None else part
-                   for part in parts)
+    return "".join(MISSING if part is None else str(part) for part in parts)
 
 
 def cell(content):
-    content = MISSING if content is None else shown(content.number) if isinstance(content, Value) else content
-    return content.replace("|", "\\|")
+    return (MISSING if content is None else str(content)).replace("|", "\\|")
 
 
 def table(made):
-    lines = [f"{made.caption}:", "", "| " + " | ".join(cell(column) for column in made.columns) + " |",
+    lines = [f"{caption(made)}:", "", "| " + " | ".join(cell(column) for column in made.columns) + " |",
              "|" + "---|" * len(made.columns)]
     lines += ["| " + " | ".join(cell(content) for content in row) + " |" for row in made.rows]
     return [*lines, ""]
 
 
+def caption(made):
+    return f"{claims.claim(made.claim).source}: {made.caption}" if made.claim else made.caption
+
+
+def asked(experiment, names):
+    """The claims that a verdict is about, each with its source."""
+    sources = (asked_for(experiment, name) for name in names)
+    return "; ".join(f"{source}: {words(sentence)}" for source, sentence in sources)
+
+
+def verdict(experiment, names, said):
+    """Claims, what they come to here, and by which figures."""
+    if said.here == [NOT_RUN]:
+        return f"**{capital(OUTCOMES[said.outcome])}.** {capital(NOT_RUN)}."
+    return f"**{capital(OUTCOMES[said.outcome])}.** {asked(experiment, names)}. Here: {words(said.here)}."
+
+
+def told(name):
+    """What a study did, as a sentence, with its source."""
+    claim = claims.claim(name)
+    return f"{words(claims.as_sentence(claim.says))} ({claim.where})"
+
+
+def head(experiment):
+    """What the studies did, and what we noticed of their claims."""
+    lines = []
+    for study in claims.studies_of(experiment.did):
+        said = " ".join(told(name) for name in experiment.did if claims.claim(name).study == study)
+        lines += [f"{published.short(study)}: {said}", ""]
+    for name in (*experiment.did, *experiment.judges):
+        if remark := claims.claim(name).remark:
+            lines += [f"Our remark on {claims.claim(name).source}: {words(remark)}", ""]
+    lines += [f"Source: {published.cite(study)}" for study in claims.studies_of((*experiment.did, *experiment.judges))]
+    return [*lines, ""]
+
+
+def capital(text):
+    return text[:1].upper() + text[1:]
+
+
 def one(experiment, document):
     shown_, entry = presentation(experiment, document)
-    if shown_ is None:
-        return [f"**{title_of(document)}: {OUTCOMES['open']}.** {entry['reason']}.", ""]
-    is_open = entry["outcome"] in ("unavailable", "failed")
-    lines = [f"**{title_of(document)}: {OUTCOMES['open' if is_open else shown_.outcome]}.** "
-             f"The study: {words(shown_.finding)}. Here: {entry['reason'] if is_open else words(shown_.here)}.", ""]
+    lines = [f"**{title_of(document)}**", ""]
+    lines += [f"- {verdict(experiment, names, said)}" for names, said in grouped(shown_)] + [""]
     for made in shown_.tables:
         lines += table(made)
     lines += [f"{note}" for note in shown_.notes] + ([""] if shown_.notes else [])
     share = others(experiment, document)
     if share and float(share) > 100 * BUSY:
-        lines += [f"Disturbed: other programs used {shown(share.number)} % of the processors meanwhile.", ""]
+        lines += [f"Disturbed: other programs used {share} % of the processors meanwhile.", ""]
     for row in entry["left_out"]:
         lines.append(f"Left out: {row['what']}: {row['why']}.")
     return [*lines, ""]
@@ -49,8 +84,8 @@ def make(experiments, documents):
         lines += [f"- {'; '.join([title_of(document), *known])}; paes {paes}, {machine['date']}; GPU: {gpu(document)}; "
                   f"{document['effort']}{'' if document['finished'] else ', not finished'}"]
     for experiment in experiments:
-        lines += ["", f"## {experiment.name}. {experiment.title}", "", f"{experiment.did} "
-                  f"({published.cite(experiment.study)})", "", f"Here: {experiment.here}", ""]
+        lines += ["", f"## {experiment.name}. {experiment.title}", "", *head(experiment), f"Here: {experiment.here}",
+                  ""]
         for document in documents:
             lines += one(experiment, document)
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"

@@ -2,10 +2,11 @@
 """Makes one HTML page of one or several result files. The page needs nothing else, neither script nor network."""
 from html import escape
 
-from . import published
+from . import claims, published
 from .figures import draw
-from .presentation import BUSY, MISSING, OUTCOMES, gpu, others, presentation, title_of
-from .values import Value, shown
+from .judgement import BUSY, OUTCOMES
+from .presentation import MISSING, NOT_RUN, asked_for, gpu, grouped, others, presentation, title_of
+from .values import Value
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fdfdfb; --ink: #1d2126; --soft: #5a626c; --grid: #d4d8dc;
@@ -52,7 +53,7 @@ def number(value, file):
     """A number as HTML that says where it comes from."""
     source = " ".join(value.sources)
     return (f'<data value="{value.number!r}" data-from="{escape(source)}" data-how="{value.how}" '
-            f'data-file="{file}">{shown(value.number)}</data>')
+            f'data-file="{file}">{value}</data>')
 
 
 def cell(content, file, head=False):
@@ -63,6 +64,13 @@ def cell(content, file, head=False):
     return f"<td>{number(content, file)}</td>" if isinstance(content, Value) else f"<td>{text(content)}</td>"
 
 
+def caption(made):
+    """A caption that says whose figures these are, if they are a study's."""
+    if made.claim is None:
+        return text(made.caption)
+    return f'<span data-claim="{made.claim}">{text(claims.claim(made.claim).source)}: {text(made.caption)}</span>'
+
+
 def table(made, file):
     heads = "".join(f'<th scope="col">{text(column)}</th>' for column in made.columns)
     rows = []
@@ -70,12 +78,8 @@ def table(made, file):
         has_head = bool(row) and isinstance(row[0], str)
         rows.append("<tr>" + "".join(cell(content, file, head=has_head and at == 0)
                                      for at, content in enumerate(row)) + "</tr>")
-    return (f'<div class="table"><table><caption>{text(made.caption)}</caption><thead><tr>{heads}</tr></thead>'
+    return (f'<div class="table"><table><caption>{caption(made)}</caption><thead><tr>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>")
-
-
-def capital(words):
-    return words[:1].upper() + words[1:]
 
 
 def sentence(parts, file):
@@ -83,25 +87,48 @@ def sentence(parts, file):
                    for part in parts)
 
 
-def verdict(shown_, entry, file):
-    """One sentence: the study's finding, whether it holds here, the numbers."""
-    why = ""
-    outcome = shown_.outcome
-    if entry["outcome"] in ("unavailable", "failed"):
-        outcome, why = "open", entry["reason"]
-    here = sentence(shown_.here, file) if not why else text(why)
-    colon = ": " if here else ""
-    kind = outcome.replace(" ", "-")
-    return (f'<p class="verdict {kind}"><strong>{OUTCOMES[outcome]}</strong> '
-            f"The study: {sentence(shown_.finding, file)}. Here{colon}{here}.</p>")
+def asked(experiment, name, file):
+    """A claim that a verdict is about, with its source."""
+    source, parts = asked_for(experiment, name)
+    return f'<span data-claim="{name}">{text(source)}: {sentence(parts, file)}</span>'
+
+
+def verdict(experiment, names, said, file):
+    """One paragraph: claims, whether they hold here, the numbers."""
+    outcome = f'<p class="verdict {said.outcome.replace(" ", "-")}"><strong>{OUTCOMES[said.outcome]}</strong> '
+    if said.here == [NOT_RUN]:
+        return f"{outcome}It was not run.</p>"
+    claimed = "; ".join(asked(experiment, name, file) for name in names)
+    return f"{outcome}{claimed}. Here: {sentence(said.here, file)}.</p>"
+
+
+def told(name, file):
+    claim = claims.claim(name)
+    said = sentence(claims.as_sentence(claim.says), file)
+    return f'<span data-claim="{name}">{said} <span class="soft">({text(claim.where)})</span></span>'
+
+
+def head(experiment):
+    """What the studies did, what we noticed of their claims, and where they say so."""
+    paragraphs = []
+    for study in claims.studies_of(experiment.did):
+        did = " ".join(told(name, 0) for name in experiment.did if claims.claim(name).study == study)
+        paragraphs.append(f'<p><b data-study="{study}">{text(published.short(study))}.</b> {did}</p>')
+    for name in (*experiment.did, *experiment.judges):
+        claim = claims.claim(name)
+        if claim.remark:
+            paragraphs.append(f'<p class="soft" data-remark="{name}"><b>Our remark on {text(claim.source)}.</b> '
+                              f"{sentence(claim.remark, 0)}</p>")
+    cited = claims.studies_of((*experiment.did, *experiment.judges))
+    if cited:
+        sources = (f'<cite class="soft" data-study="{study}">{text(published.cite(study))}</cite>' for study in cited)
+        paragraphs.append(f"<p>{' '.join(sources)}</p>")
+    return "".join(paragraphs)
 
 
 def article(experiment, document, file, title):
     shown_, entry = presentation(experiment, document)
-    if shown_ is None:
-        return (f"<article><h3>{text(title)}</h3><p class=\"verdict open\"><strong>{OUTCOMES['open']}</strong> "
-                f"{text(capital(entry['reason']))}.</p></article>")
-    body = [f"<h3>{text(title)}</h3>", verdict(shown_, entry, file)]
+    body = [f"<h3>{text(title)}</h3>", *(verdict(experiment, names, said, file) for names, said in grouped(shown_))]
     if shown_.panels:
         body.append(f"<figure>{draw(shown_.panels, f'f{file}-{experiment.name.lower()}')}"
                     f"<figcaption>{figure_caption(shown_.panels)}</figcaption></figure>")
@@ -147,7 +174,7 @@ def overview(experiments, documents):
         cells = []
         for document in documents:
             shown_, _ = presentation(experiment, document)
-            cells.append(f"<td>{OUTCOMES[shown_.outcome if shown_ else 'open']}</td>")
+            cells.append(f"<td>{OUTCOMES[shown_.outcome]}</td>")
         rows.append(f'<tr><th scope="row"><a href="#{experiment.name.lower()}">{experiment.name}</a> '
                     f"{text(experiment.title)}</th>{''.join(cells)}</tr>")
     return (f'<div class="table words"><table><thead><tr><th scope="col">experiment</th>{heads}</tr></thead>'
@@ -161,8 +188,7 @@ def make(experiments, documents):
                            for file, document in enumerate(documents))
         sections.append(
             f'<section id="{experiment.name.lower()}"><h2>{experiment.name}. {text(experiment.title)}</h2>'
-            f'<p><b>The study.</b> {text(experiment.did)} <cite class="soft">{text(published.cite(experiment.study))}</cite></p>'
-            f"<p><b>Here.</b> {text(experiment.here)}</p><div class=\"files\">{articles}</div></section>")
+            f"{head(experiment)}<p><b>Here.</b> {text(experiment.here)}</p><div class=\"files\">{articles}</div></section>")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

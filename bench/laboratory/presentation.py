@@ -1,37 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page and the Markdown summary show of an experiment's measurements in one result file."""
-from .experiment import Measured
+import itertools
+
+from . import claims
+from .experiment import OURS, Measured, Shown, Verdict
+from .judgement import DISTURBED
 from .values import Value
 
-OUTCOMES = {"holds": "holds here", "in part": "holds here in part", "does not hold": "does not hold here",
-            "answered": "asked by the study, answered here", "open": "cannot be said here",
-            "disturbed": "not judged, for others used the processors"}
-JUDGED = ("holds", "in part", "does not hold")
 MISSING = "\u2014"
-# The share of the processors that other programs used meanwhile. Above BUSY, the report mentions it; above DISTURBED, it judges no finding
-# by the figures.
-BUSY = 0.05
-DISTURBED = 0.15
+NOT_RUN = "it was not run"
 
 
 def presentation(experiment, document, asked=None):
-    """(Shown, entry) of one experiment in one file; Shown is None if there is nothing to show. Each measurement that the experiment uses is
-    added to the set `asked` as (name of the experiment, index, member)."""
+    """(Shown, entry) of one experiment in one file; Shown has all of the experiment's verdicts. Each measurement
+    that the experiment uses is added to the set `asked` as (name of the experiment, index, member)."""
     entry = document["experiments"].get(experiment.name)
     if entry is None:
-        entry = {"outcome": "unavailable", "reason": "it was not run", "measurements": [], "left_out": []}
-    if entry["outcome"] == "derived":
-        used = document["experiments"][experiment.uses]
-        measured = Measured(experiment.uses, used, document["machine"], asked)
-    else:
-        measured = Measured(experiment.name, entry, document["machine"], asked)
-    if entry["outcome"] in ("unavailable", "failed") and not (entry["measurements"] or experiment.bare):
-        return None, entry
-    shown_ = experiment.show(measured)
+        entry = {"outcome": "unavailable", "reason": NOT_RUN, "measurements": [], "left_out": []}
+    is_derived = entry["outcome"] == "derived"
+    measured = Measured(experiment.uses if is_derived else experiment.name, document, asked)
+    is_open = entry["outcome"] in ("unavailable", "failed")
+    has_figures = not is_open or entry["measurements"] or experiment.bare
+    shown_ = experiment.show(measured) if has_figures else Shown({})
+    if is_open:
+        shown_.verdicts = {name: Verdict("open", [entry["reason"]]) for name in experiment.verdicts}
     share = others(experiment, document)
-    if share and float(share) > 100 * DISTURBED and shown_.outcome in JUDGED:
-        shown_.outcome = "disturbed"
+    if share and float(share) > 100 * DISTURBED:
+        for verdict in shown_.verdicts.values():
+            verdict.outcome = "open" if verdict.outcome == "open" else "disturbed"
     return shown_, entry
+
+
+def grouped(shown_):
+    """(names, verdict): what has the same verdict by the same figures, together."""
+    for _, group in itertools.groupby(shown_.verdicts.items(), lambda item: (item[1].outcome, item[1].here)):
+        names, verdicts = zip(*group)
+        yield names, verdicts[0]
+
+
+def asked_for(experiment, name):
+    """(source, parts of a sentence): the claim that a verdict is about, or the question of ours."""
+    if name == OURS:
+        return "We asked", (experiment.asks,)
+    claim = claims.claim(name)
+    return claim.source, claim.says
 
 
 def others(experiment, document):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .values import Value
 
+EXACT = 6  # digits: no integer that was published has more
 PATH = Path(__file__).resolve().parents[1] / "published.json"
 
 
@@ -25,13 +26,25 @@ def look_up(path):
 def value(path):
     """The number at a place below 'studies', as a Value."""
     path = f"studies/{path}"
-    return Value(look_up(path), (f"published:{path}",))
+    number = look_up(path)
+    return Value(number, (f"published:{path}",), digits=EXACT if isinstance(number, int) else 3)
+
+
+def label(path):
+    """What a line or a row of published figures is called, or one of its figures: "Meyer: best OpenMP"."""
+    study, *_, name = [step for step in path.split("/") if not step.isdigit()]
+    return f"{short(study)}: {look_up(f'studies/{study}/names/{name}')}"
 
 
 def values(path):
     """A list of Values, with None where the study has no number."""
     numbers = look_up(f"studies/{path}")
     return [None if number is None else value(f"{path}/{i}") for i, number in enumerate(numbers)]
+
+
+def short(study):
+    """The study's name in a sentence."""
+    return look_up(f"studies/{study}/short")
 
 
 def cite(study):

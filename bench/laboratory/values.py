@@ -21,6 +21,17 @@ DERIVATIONS = {
     "MB/s": lambda seconds, count: count / seconds / 1e6,
     "milli": lambda x: 1e3 * x,
     "mega": lambda x: x / 1e6,
+    # Two times for two numbers of bytes: how many times as long the first takes for a byte.
+    "time for a byte": lambda first, second, bytes_first, bytes_second: first / bytes_first / (second / bytes_second),
+    # A rate in MB/s over that of so many bytes in so many seconds.
+    "times as slow": lambda rate, seconds, count: rate * 1e6 * seconds / count,
+    # Of what added threads would add if they scaled perfectly, the share that they did add.
+    "growth": lambda fewer, more, before, last: (more - fewer) / (fewer * (last / before - 1)),
+    "percent for both": lambda one, other, all: 100 * (one + other) / all,
+    # What is left of a parallel time beyond an equal share of the sequential one.
+    "beyond a share": lambda parallel, sequential, count: parallel - sequential / count,
+    # A ratio of two times after each was divided by its speedup.
+    "ratio after speedups": lambda ratio, first, second: ratio * second / first,
 }
 
 
@@ -29,9 +40,13 @@ class Value:
     number: float
     sources: tuple  # "published:PATH", "measured:EXPERIMENT/INDEX/FIELD", "given:NUMBER"
     how: str = "itself"
+    digits: int = 3  # that are shown
 
     def __float__(self):
         return float(self.number)
+
+    def __str__(self):
+        return shown(self.number, self.digits)
 
 
 def derive(how, *values):

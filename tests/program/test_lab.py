@@ -42,6 +42,12 @@ FORMULAS = {
     "GB/s": lambda seconds, count: count / 1e9 / seconds,
     "MB/s": lambda seconds, count: count / 1e6 / seconds,
     "mega": lambda x: x / 1e6,
+    "percent for both": lambda one, other, all: one / all * 100 + other / all * 100,
+    "beyond a share": lambda parallel, sequential, count: (parallel * count - sequential) / count,
+    "ratio after speedups": lambda ratio, first, second: ratio / first * second,
+    "time for a byte": lambda first, second, bytes_first, bytes_second: first * bytes_second / (second * bytes_first),
+    "growth": lambda fewer, more, before, last: (more / fewer - 1) * before / (last - before),
+    "times as slow": lambda rate, seconds, count: rate / (count / 1e6 / seconds),
 }
 
 
@@ -172,15 +178,19 @@ def test_no_verdict_holds_another_number(pages):
             factors = {str(value) for row in rows for value in row["of"].values()}
             factors |= {values.size(int(value)) for value in factors if value.isdigit()}
             allowed = numerals(" ".join(factors)) | numerals(json.dumps(PUBLISHED)) | {str(document["machine"]["cores"])}
-            (verdict,) = [p for p in article.iter("p") if (p.get("class") or "").startswith("verdict")]
-            for number in list(verdict.iter("data")):
-                number.text = ""
-            words = "".join(verdict.itertext())
-            # Decimals are measured or published, never written by hand.
-            assert numerals(words) <= allowed | {"3", "2", "128", "256", "64", "16", "255", "8"}, words
-            assert {n for n in numerals(words) if "." in n} <= allowed, words
-            seen += 1
-    assert seen >= 8
+            for verdict in [p for p in article.iter("p") if (p.get("class") or "").startswith("verdict")]:
+                for number in list(verdict.iter("data")):
+                    number.text = ""
+                for claim in list(verdict.iter("span")):  # test_lab_claims.py looks at what they say
+                    after = claim.tail
+                    claim.clear()
+                    claim.tail = after
+                words = "".join(verdict.itertext())
+                # Decimals are measured or published, never written by hand.
+                assert numerals(words) <= allowed | {"3", "2", "128", "256", "64", "16", "255", "8"}, words
+                assert {n for n in numerals(words) if "." in n} <= allowed, words
+                seen += 1
+    assert seen >= 20
 
 
 def test_the_page_stands_alone_and_needs_no_script(pages):
@@ -336,9 +346,9 @@ def test_no_finding_is_judged_by_disturbed_figures(recorded, tmp_path):
             document["experiments"] = {name: {**document["experiments"][name], "others": share} for name in ("E1", "E3", "E4")}
         done = run("report", changed(recorded[0], tmp_path, disturb), "--output", path.with_suffix(".html"))
         assert done.returncode == 0, done.stderr
-    assert "holds here" in quiet.read_text() and "Disturbed" not in quiet.read_text()
-    assert "holds here" not in busy.read_text() and "does not hold here" not in busy.read_text()
-    assert "not judged, for others used the processors" in busy.read_text()
+    assert "Holds here" in quiet.read_text() and "Disturbed" not in quiet.read_text()
+    assert "Holds here" not in busy.read_text() and "Does not hold here" not in busy.read_text()
+    assert "Not judged, for others used the processors" in busy.read_text()
     assert "Disturbed: other programs used 45.7 % of the processors meanwhile." in busy.read_text()
 
 
@@ -353,14 +363,14 @@ def test_what_a_gpu_measured_has_its_place(pages):
     """In the GPU's own result, and beside what the processor of its machine measured."""
     documents, _, tree, summary = pages
     assert "A <GPU>, driver 580.82.07" in summary
-    for name, words in {"e1": "CUDA", "e2": "overlapped", "e3": "study: CUDA", "e4": "without copies",
+    for name, words in {"e1": "CUDA", "e2": "overlapped", "e3": "Pousa's thesis: CUDA", "e4": "without copies",
                         "e7": "CUDA: every step computed", "e9": "16 threads to a block", "e10": "done by the GPU"}.items():
         *_, processor, gpu_alone, both = figures_of(tree, name)
         assert words in gpu_alone and words in both, name
         assert words not in processor or name == "e1", name  # which has the study's CUDA
     (e9,) = [section for section in tree.iter("section") if section.get("id") == "e9"]
     said = "".join(list(e9.iter("article"))[-2].itertext())
-    assert "with CUDA 16 threads to a block took" in said and "a launch for each step" in said
+    assert "16 threads to a block took" in said and "a launch for each step" in said
     assert len(documents[-2]["experiments"]) == 7
 
 
@@ -491,7 +501,7 @@ def test_an_interrupted_run_goes_on(programs, tmp_path):
 
     page = tmp_path / "page.html"
     assert run("report", path, "--output", page).returncode == 0
-    assert "it was not run" in page.with_suffix(".md").read_text()
+    assert "It was not run" in page.with_suffix(".md").read_text()
 
 
 def test_a_program_that_fails_fails_its_experiment_alone(programs, tmp_path):
