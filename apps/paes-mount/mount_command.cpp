@@ -24,7 +24,7 @@
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
 #include "paes-mount/background.hpp"
-#include "paes-mount/command.hpp"
+#include "paes-mount/mount_command_line.hpp"
 #include "paes-mount/completer.hpp"
 #include "paes-mount/messages.hpp"
 #include "paes-mount/mount_context.hpp"
