@@ -228,7 +228,7 @@ Errno ContentChange::undo(Errno error, std::optional<std::uint64_t> torn) {
 }
 
 Result<std::size_t> ContentChange::write(SealedRun& run,
-                                         const std::optional<SealedFileId>& sealed_for) {
+                                         const std::optional<SealedForId>& sealed_for) {
   const RequestText& text = run.text();
   const bool is_first_text = length_ == 0;
   if (is_first_text && sealed_for && sealed_for->is_new) {

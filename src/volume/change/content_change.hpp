@@ -43,8 +43,8 @@ class StoredBlocks {
   std::map<std::uint64_t, Bytes> runs_;  // by their first block
 };
 
-// For which id the whole blocks of a run are sealed already.
-struct SealedFileId {
+// The file id for which the whole blocks of a run are sealed already.
+struct SealedForId {
   vault::FileId id;
   bool is_new;  // random: it may become that of a file without text
 };
@@ -70,7 +70,7 @@ class ContentChange {
 
   // Seals what is not yet sealed. The answer is how much was written.
   [[nodiscard]] Result<std::size_t> write(SealedRun& run,
-                                          const std::optional<SealedFileId>& sealed_for);
+                                          const std::optional<SealedForId>& sealed_for);
   [[nodiscard]] Result<void> set_length(std::uint64_t length);  // above 0
   // The text of the range becomes zeros, as far as the file reaches. Whole blocks are given to
   // fallocate(2) with `mode`, which makes them holes; where the file system cannot zero a range, as

@@ -28,8 +28,8 @@ bool lies_in(MutableBytes room, Bytes bytes) noexcept {
   return bytes.data() >= room.data() && bytes.data() + bytes.size() <= room.data() + room.size();
 }
 
-// The file has whole blocks again, the ones before that at which the write has stopped as they
-// should become, the others as they were.
+// Gives the file whole blocks again. The write has stopped in a block: those before it are new, it
+// and those after it become what they were.
 void take_back(const Backing& backing, const StoredChange& change, std::size_t written) {
   const std::uint64_t end = change.offset + written;
   const std::uint64_t torn =

@@ -41,14 +41,12 @@ struct StoredChange {
   // The file's length is set to this afterwards.
   std::optional<std::uint64_t> length_after = std::nullopt;
 
-  // What can be taken back if there is no room for all of it; with a stride of 0, nothing. Where
-  // the first block lies that is written, how far it is to the next, what the file has had, and how
-  // long it was.
-  std::uint64_t first_block = 0;
-  std::size_t stride = 0;
-  Bytes old = {};
+  // With these a write can be taken back if there is no room for all of it.
+  std::uint64_t first_block = 0;  // where the first block that is written lies
+  std::size_t stride = 0;         // from a block to the next; 0: nothing can be taken back
+  Bytes old = {};                 // what the file had at `old_offset`
   std::uint64_t old_offset = 0;
-  std::uint64_t old_length = 0;
+  std::uint64_t old_length = 0;  // the file's, before the change
 
   // With a mode, fallocate(2) is called for so many bytes instead of all of this.
   std::optional<int> allocate_mode = std::nullopt;

@@ -61,7 +61,7 @@ class SealedRun {
   RequestText text_;
   std::uint8_t* buffer_;  // header, blocks, IVs
   std::uint8_t* ivs_;
-  // Which IVs are used or were never made: a block that needs another gets one of its own.
+  // Blocks whose prepared IV was used, or never made: sealing makes a new one.
   std::bitset<max_run_blocks> lacks_iv_;
   std::size_t last_sealed_bytes_ = 0;
 };

@@ -164,7 +164,7 @@ Result<std::size_t> WritableFile::write_run(std::uint64_t offset, Bytes text,
   PendingWrites::Slot slot = volume_->pending().take();
   SealedRun run(volume_->volume().content(), volume_->ahead(), slot.run_room(), {offset, text});
   const std::optional<FileId> known = known_id();
-  const SealedFileId sealed_for{known ? *known : random_id(), !known};
+  const SealedForId sealed_for{known ? *known : random_id(), !known};
   run.seal_whole(sealed_for.id);
   if (known && offset % block_bytes == 0) {
     const BlockLocks::Lock lock = shared_->locks().to_change(blocks_of(offset, text.size()));

@@ -11,11 +11,10 @@
 
 namespace paes::volume {
 
-// Safe to use from any number of threads, as are several of the same backing file. EIO if a block
-// that a call needs is damaged, after `path` has been reported. A call that fails leaves the text
-// as it was, or as much of it written as it says, as long as the file system takes back what was
-// there: the system writes no block in one step, so a power failure may damage a block that was
-// being written.
+// Any number of threads may use it, and several objects may have the same backing file. If a block
+// that a call needs is damaged, the call reports `path` and returns EIO. A call that fails leaves
+// the text as it was, or has written as much as it says, if the old bytes can be written back. The
+// system writes no block in one step, so a power failure may damage a block that is being written.
 class WritableFile {
  public:
   // `descriptor` is open for reading and writing, without O_APPEND and O_DIRECT. EINVAL if it is no
@@ -75,8 +74,8 @@ class WritableFile {
 
   WritableVolume* volume_;
   File file_;
-  std::shared_ptr<OpenFile> shared_;  // goes before the descriptor does
-  // Null where the sync of the whole file system answers for the file. Goes first.
+  std::shared_ptr<OpenFile> shared_;  // destroyed before the descriptor is closed
+  // Null where the sync of the whole file system answers for the file. Destroyed first.
   std::unique_ptr<WrittenFiles::File> written_;
 };
 

@@ -229,7 +229,7 @@ void FileCheck::note(std::uint64_t order, std::string what, std::optional<Errno>
   }
 }
 
-std::vector<FileFault> FileCheck::wrongs() {
+std::vector<FileFault> FileCheck::faults() {
   std::vector<NotedFault> all = std::move(noted_);
   noted_.clear();
   std::sort(damaged_.begin(), damaged_.end(),
@@ -247,12 +247,12 @@ std::vector<FileFault> FileCheck::wrongs() {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const NotedFault& a, const NotedFault& b) { return a.order < b.order; });
-  std::vector<FileFault> wrongs;
-  wrongs.reserve(all.size());
+  std::vector<FileFault> faults;
+  faults.reserve(all.size());
   for (NotedFault& noted : all) {
-    wrongs.push_back(std::move(noted.wrong));
+    faults.push_back(std::move(noted.fault));
   }
-  return wrongs;
+  return faults;
 }
 
 std::optional<struct stat> FileCheck::status_if_changed() const {

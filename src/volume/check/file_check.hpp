@@ -48,7 +48,7 @@ class FileCheck {
   // The rest is for after the last run.
 
   // What is wrong, in the order of the file.
-  [[nodiscard]] std::vector<FileFault> wrongs();
+  [[nodiscard]] std::vector<FileFault> faults();
   // If something is wrong that may come of a change during the check: what the file is now.
   [[nodiscard]] std::optional<struct stat> status_if_changed() const;
   // The file, for another check.
@@ -71,7 +71,7 @@ class FileCheck {
 
   struct NotedFault {
     std::uint64_t order;  // a block's number and one; of the header 0
-    FileFault wrong;
+    FileFault fault;
   };
 
   const Volume* volume_;

@@ -471,9 +471,9 @@ void Check::conclude(OpenFile& file) {
     }
   }
   report_.counters().text_bytes.fetch_add(file.check.text_bytes());
-  for (const FileFault& wrong : file.check.wrongs()) {
-    const Finding finding{path_in(file.folder, file.name), wrong.what};
-    if (wrong.error && is_refusal(*wrong.error)) {
+  for (const FileFault& fault : file.check.faults()) {
+    const Finding finding{path_in(file.folder, file.name), fault.what};
+    if (fault.error && is_refusal(*fault.error)) {
       report_.unread(finding);
     } else {
       report_.damaged(finding);

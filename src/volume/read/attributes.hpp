@@ -20,9 +20,8 @@ namespace paes::volume {
 [[nodiscard]] Result<std::string> stored_attribute(const Volume& volume,
                                                    std::string_view attribute);
 
-// ENODATA if there is no such attribute; EIO if
-// its value is damaged, after `path` has been reported, with the attribute's stored name: what is
-// reported may go to a log, where no plain text belongs.
+// ENODATA if there is no such attribute, and EIO if its value is damaged. Damage is reported with
+// `path` and the attribute's stored name: a report may go to a log, where no plain text belongs.
 [[nodiscard]] Result<std::vector<std::uint8_t>> read_attribute(const Volume& volume, FileRef file,
                                                                std::string_view attribute,
                                                                std::string_view path);

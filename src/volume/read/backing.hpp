@@ -69,7 +69,8 @@ class Backing {
   // folder until it is closed: true only where that is known of the file system.
   [[nodiscard]] virtual bool removes_open_files(FileRef file) const;
 
-  // What changes the tree. The process's umask applies to new files and folders.
+  // What changes the tree (bodies: change/backing_changes.cpp). The process's umask applies to new
+  // files and folders.
 
   // A new file; EEXIST if something has the name.
   [[nodiscard]] virtual Result<Descriptor> create(FolderRef folder, const char* name, int flags,
