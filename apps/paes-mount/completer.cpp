@@ -135,7 +135,7 @@ Completer::Completer(const volume::PendingWrites& pending, const WriteClaim* cla
   }
   id_ = static_cast<pid_t>(id);
   process_ = Descriptor(process);
-  // Only then has it its own name, and is out of reach of what is meant for the mount.
+  // Wait until it has its own name and session, so that signals for the mount miss it.
   std::array<pollfd, 2> events = {{{ready.number(), POLLIN, 0}, {process, POLLIN, 0}}};
   while (poll(events.data(), events.size(), -1) < 0 && errno == EINTR) {
   }

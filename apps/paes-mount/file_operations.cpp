@@ -41,9 +41,9 @@ Result<void> take_unless_kept(const Mount& mount, fuse_req_t request, const File
   return keeps ? Result<void>() : take_privileges(mount, opened);
 }
 
-// The system has a size of its own for a file that it holds writes of, and keeps it when a write
-// fails. So it gets to know another node by the same name, with the size that the file has: at once
-// by the name under which we know the file, by others when it asks for the attributes.
+// After a failed write the system keeps a wrong size for the node. We make it look up a new node,
+// with the right size: at once under the name that we know, under other names when it next asks for
+// the attributes.
 void forget_size(Mount& mount, const SharedNode& node) {
   constexpr std::chrono::milliseconds patience(500);
   const SharedNode known = mount.nodes().disown(node);

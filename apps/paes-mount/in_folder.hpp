@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that is open, by the path ".": for calls that take a path and must reach that very
-// folder, whatever has its name by now, also where there is no /proc.
+// Makes an open folder the current one, so that the path "." leads to it. For calls that take a
+// path and must reach that very folder, whatever has its name by now, also where there is no /proc.
 #pragma once
 
 #include <fcntl.h>

@@ -109,11 +109,12 @@ OpenedVolume open_volume(const MountCommandLine& command, const MountPaths& path
           make_ahead(command, opened, kernel)};
 }
 
-// What is being written, the process that completes it if this one is killed, and the claim that
-// keeps other mounts from writing until both are gone.
+// Keeps writes safe from a kill: has the list of pending writes, the process that completes them,
+// and the claim that keeps other mounts from writing until both processes are gone.
 class KeptWrites {
  public:
-  // Throws Error(failure) if another mount writes to the vault, or is still being completed.
+  // Throws Error(failure) if another mount writes to the vault, or if a killed mount's writes are
+  // still being completed.
   KeptWrites(const MountCommandLine& command, const MountPaths& paths, unsigned threads,
              Messages& messages)
       : messages_(messages), pending_(threads), claim_(paths.vault, command.is_shared) {

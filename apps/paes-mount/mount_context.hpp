@@ -125,8 +125,8 @@ class Mount {
   [[nodiscard]] fuse_entry_param entry_of(const Node& node, const struct stat& backing,
                                           volume::EntryRef entry);
 
-  // The system asks for the node's attributes when it next needs them. There are no locks in the
-  // way: the call is about attributes alone.
+  // The system asks for the node's attributes when it next needs them. Safe while answering a
+  // request: the call takes no lock of the system.
   void forget_attributes(const Node& node) const noexcept;
   // The system looks the name up anew. Returns once it has been told, or after `patience`.
   void forget_name(SharedNode folder, std::string name, std::chrono::milliseconds patience);

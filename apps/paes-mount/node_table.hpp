@@ -156,9 +156,9 @@ class Node : public std::enable_shared_from_this<Node> {
   // while changes() was `changes`: what others have changed until then is not taken for our own
   // later on. It may be null, if nobody knows.
   void begin_change(const struct stat* before, std::uint64_t changes);
-  // `look` gives what the file has now, or nothing; it is given the time of modification that the
-  // system believes in, if it is known. It is called only by the last of all changes that go on at
-  // once, because what the others see may be out of date when they come to note it.
+  // `look` gives what the file has now, or nothing; its argument is believed(). It is called only
+  // by the last of all changes that go on at once, because what the others see may be out of date
+  // when they come to note it.
   template <typename Look>
   void end_change(const Look& look) {
     const std::lock_guard lock(mutex_);
@@ -173,8 +173,8 @@ class Node : public std::enable_shared_from_this<Node> {
   }
   // How often one has begun.
   [[nodiscard]] std::uint64_t changes() const;
-  // The time of modification that a system that holds writes back believes in while changes go on:
-  // the one from before them, or what it has set since. When the writes come has no part in it.
+  // With write-back: the time of modification that the system shows while changes go on, which is
+  // the one from before them or what it has set since. Late writes do not change it.
   void believe(const timespec& modified);
   [[nodiscard]] std::optional<timespec> believed() const;
   // From now on it counts as changed by others (NodeTable::disown).

@@ -104,8 +104,8 @@ fuse_lowlevel_ops operations_for(bool can_write) noexcept {
   calls.getxattr = call<getxattr>;
   calls.listxattr = call<listxattr>;
 
-  // The rest changes something. The system itself refuses it on a mount that is only read, as long
-  // as nobody mounts anew to be written to.
+  // The rest changes something. The system itself refuses it on a mount that is only read, unless
+  // somebody remounts it writable.
   calls.write = change<write>(can_write);
   calls.fallocate = change<fallocate>(can_write);
   calls.copy_file_range = change<copy_file_range>(can_write);

@@ -43,8 +43,8 @@ constexpr unsigned long clone_channel = _IOR(229, 0, std::uint32_t);
 // Wakes a thread that waits for a request. Its handler does nothing.
 constexpr int waking_signal = SIGUSR1;
 
-// The channel of a thread. A reply has to take the channel on which its request came. A thread that
-// answers nothing has none, and takes the first for what it tells the system.
+// The channel of a thread. A reply must take the channel on which its request came. A thread that
+// answers no requests has no channel of its own: it writes notices on the first one.
 thread_local int own_channel = -1;
 
 ssize_t write_reply(int first_channel, iovec* parts, int count, void* mount) {
@@ -163,10 +163,9 @@ Session::Session(Mount& mount, const SessionOptions& options)
 
 Session::~Session() { stop(); }
 
-// Whether to unmount what is on the folder takes this mount away. Others may have mounted something
-// on top of it, or in its place: their mount would go then. And if somebody has unmounted it here,
-// and it lives on elsewhere, as in a container, the file system below would go where the folder is
-// all of that. If the path leads to no mount at all, others have renamed a folder, or it is gone.
+// Whether our mount is the top one there. If not, unmounting would remove another mount, or the
+// file system below, if the folder is the root of that. If the path leads to no mount at all,
+// others have renamed a folder, or our mount is gone.
 bool Session::is_on_top() const {
   if (const std::optional<dev_t> seen = device()) {
     return seen == device_;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which mount may write to a vault. A mount that is killed leaves writes behind that another
-// process completes (completer.hpp). Until that has ended, whoever mounts anew and writes would
-// have newer blocks written over. So a mount that writes has a lock (flock(2)) on the vault's
-// folder, and the process that completes has it with the same descriptor, for as long as it lives.
+// process, paes-complete, completes (completer.hpp). Until it has ended, it could overwrite newer
+// blocks of another mount. So a mount that writes has a lock (flock(2)) on the vault's folder.
+// paes-complete takes the lock, through a descriptor that it shares with the mount, and it has the
+// lock for as long as it lives.
 //
 // A folder can be locked on every file system, also on those of a server, where the lock is this
 // host's own. With `--shared` several mounts may write, and share the lock; before such a mount
 // begins, it waits for processes that complete what a killed one was writing.
 //
-// Whoever can read the folder can lock it, and shall hold no mount back. So a lock counts only if
-// it is that of a mount or of a process that completes, and of the user who mounts, of the owner of
-// the vault or of root. Where the system does not say whose it is, as from within a container or
-// where /proc hides processes (hidepid), it counts. There the process that completes stays hidden
-// even from its own user: who could look into it as a debugger would get the mount's descriptors.
+// Whoever can read the folder can lock it, but must not be able to stop mounts with it. So a lock
+// counts only if a mount or paes-complete holds it, and its process belongs to the user who mounts,
+// to the owner of the vault or to root. It also counts where the system does not say whose it is,
+// as from within a container or where /proc hides processes (hidepid). There paes-complete stays
+// hidden even from its own user: whoever could debug it would get the mount's descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -36,13 +37,13 @@ class WriteClaim {
   // `vault` is a folder. Throws Error(failure) if it cannot be opened.
   WriteClaim(std::string vault, bool is_shared);
 
-  // Waits some seconds for others. False: somebody has locked the folder for whom no mount waits,
-  // so that take() is in vain. Throws Error(failure) that names who has it when the time is over,
-  // or when a stop is requested.
+  // Waits some seconds for others. False: somebody whose lock does not count has locked the folder,
+  // so take() would fail. Throws Error(failure) that names who has it when the time is over, or
+  // when a stop is requested.
   [[nodiscard]] bool wait(const Cancel& cancel) const;
 
-  // The process that calls it is seen to have the claim, and all that share its descriptors have
-  // it. EWOULDBLOCK if another has it. Calls nothing that may wait or allocate.
+  // Takes the claim for all processes that share the caller's descriptors; the system lists the
+  // caller as the owner. EWOULDBLOCK if another has it. Calls nothing that may wait or allocate.
   [[nodiscard]] Result<void> take() const noexcept;
 
  private:
