@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The raw modes of AES and 3DES for C: what paes/cipher.hpp says about names, keys, IVs and lengths
- * applies here, too. Nothing here is authenticated: anyone who can change a ciphertext can change
- * the text unnoticed. Use paes/gcm.h or paes/file.h unless a format requires these modes. */
+ * applies here, too. `threads` 0 differs: here it is the caller's thread alone, not every
+ * processor. Nothing here is authenticated: anyone who can change a ciphertext can change the text
+ * unnoticed. Use paes/gcm.h or paes/file.h unless a format requires these modes. */
 #ifndef PAES_CIPHER_H
 #define PAES_CIPHER_H
 

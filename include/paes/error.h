@@ -35,7 +35,7 @@ enum {
   PAES_FAILURE = 1,  /* files, memory, threads, a callback that failed, work that was stopped */
   PAES_USAGE = 2,    /* the request makes no sense: nulls, options, names, sizes */
   PAES_CORRUPT = 3,  /* the input is damaged, forged or cut, or something else altogether */
-  PAES_WRONG_KEY = 4 /* none of the given identities and passphrases opens the file */
+  PAES_WRONG_KEY = 4 /* nothing given opens the file: identities, passphrase, own key and context */
 };
 
 /* Why this thread's last failed call failed: one line, "WHAT: WHY". A text of more than 1023 bytes

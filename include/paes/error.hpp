@@ -17,8 +17,8 @@ inline namespace v0 {
 enum class ErrorCode : int {
   failure = 1,    // I/O, resources, everything without a code of its own
   usage = 2,      // the request makes no sense: options, names, sizes
-  corrupt = 3,    // the input is damaged, truncated or not a paes file
-  wrong_key = 4,  // none of the given identities or passphrases opens the file
+  corrupt = 3,    // the input is damaged, truncated or not a file of paes or age
+  wrong_key = 4,  // nothing given opens the file: identities, passphrase, or own key and context
 };
 
 // what() is one line, "WHAT: WHY". `hint` says what the user can do about it, or is empty.

@@ -209,7 +209,7 @@ typedef struct paes_file_info {
 } paes_file_info;
 
 /* Also writes the first `max_stanzas` stanzas; `stanzas` may be null if that is 0. PAES_CORRUPT if
- * it is not a file of paes or has been cut, PAES_USAGE for a pipe. */
+ * it is not a file of paes or age, or has been cut, PAES_USAGE for a pipe. */
 int paes_inspect_file(const paes_source* from, paes_file_info* info, paes_stanza* stanzas,
                       size_t max_stanzas);
 

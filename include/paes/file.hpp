@@ -144,7 +144,8 @@ struct FileInfo {
   std::vector<Stanza> stanzas = {};
 };
 
-// Throws Error(corrupt) if this is not a file of paes or has been cut, and Error(usage) for a pipe.
+// Throws Error(corrupt) if this is not a file of paes or age, or has been cut, and Error(usage) for
+// a pipe.
 [[nodiscard]] FileInfo PAES_API inspect_file(const FileSource& from);
 
 // A change of who can open a file: some recipients go, others come.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AES-GCM (FIPS 197, SP 800-38D) for C: what paes/gcm.hpp says applies here, too.
+/* AES-GCM (FIPS 197, SP 800-38D) for C: what paes/gcm.hpp says applies here, too, except that
+ * `threads` 0 is the caller's thread alone, not every processor.
  *
  *   paes_gcm* gcm = NULL;
  *   paes_gcm_new(key, 32, NULL, &gcm);
@@ -43,11 +44,12 @@ int paes_gcm_seal(const paes_gcm* gcm, const uint8_t* iv, size_t iv_bytes, const
                   size_t aad_bytes, const uint8_t* text, uint8_t* ciphertext, size_t text_bytes,
                   uint8_t* tag, size_t tag_bytes);
 
-/* Decrypts. PAES_CORRUPT if the tag does not match; `text` is then all zeros. Otherwise the rules
- * and codes of paes_gcm_seal apply. Until the call returns, nobody may change the memory that it
- * was given. Ciphertext may be read twice, to authenticate it and to decrypt it: if another thread
- * or process writes there meanwhile, text that was never sealed may come out. Copy ciphertext out
- * of shared memory first. */
+/* Decrypts. PAES_CORRUPT if the tag does not match; `text` is then all zeros. Pass only tags of the
+ * length that you always use: a shorter one is easier to forge. Otherwise the rules and codes of
+ * paes_gcm_seal apply. Until the call returns, nobody may change the memory that it was given.
+ * Ciphertext may be read twice, to authenticate it and to decrypt it: if another thread or process
+ * writes there meanwhile, text that was never sealed may come out. Copy ciphertext out of shared
+ * memory first. */
 int paes_gcm_open(const paes_gcm* gcm, const uint8_t* iv, size_t iv_bytes, const uint8_t* aad,
                   size_t aad_bytes, const uint8_t* ciphertext, uint8_t* text, size_t text_bytes,
                   const uint8_t* tag, size_t tag_bytes);

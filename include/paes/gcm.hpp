@@ -49,7 +49,8 @@ class PAES_API Gcm {
             std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
             std::span<std::uint8_t> tag) const;
 
-  // Decrypts. Returns false if the tag does not match; `text` is then all zeros. Throws like seal.
+  // Decrypts. Returns false if the tag does not match; `text` is then all zeros. Pass only tags of
+  // the length that you always use: a shorter one is easier to forge. Throws like seal.
   [[nodiscard]] bool open(std::span<const std::uint8_t> iv, std::span<const std::uint8_t> aad,
                           std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
                           std::span<const std::uint8_t> tag) const;

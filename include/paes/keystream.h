@@ -123,7 +123,8 @@ int paes_sealed_encrypt(paes_sealed_context* context, uint64_t message, const ui
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,
                         uint8_t* tag, size_t tag_bytes);
 /* Decrypts a message, and records nothing. PAES_CORRUPT if the tag does not match; `out` is then
- * all zeros. Until it returns, nobody may change the memory that it was given (see paes_gcm_open).
+ * all zeros. Pass only tags of the length that you always use: a shorter one is easier to forge.
+ * Until it returns, nobody may change the memory that it was given (see paes_gcm_open).
  */
 int paes_sealed_decrypt(paes_sealed_context* context, uint64_t message, const uint8_t* aad,
                         size_t aad_bytes, const uint8_t* in, uint8_t* out, size_t bytes,

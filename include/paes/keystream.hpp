@@ -60,8 +60,9 @@ struct KeystreamOptions {
 
 struct ContextOptions {
   // How many chunks are kept ready, 0 to 65536, rounded up to a power of two. 0 computes everything
-  // directly. An eighth of them, at most 8, is for clients that fall behind others. Each takes 64
-  // bytes of the budget while the context is open, in addition to its keystream.
+  // directly. An eighth of them, at most 8, is for clients that fall behind others. Each chunk
+  // of the window takes 64 bytes of the budget while the context is open, in addition to its
+  // keystream.
   unsigned window_chunks = 16;
   std::uint64_t first_chunk = 0;  // where the window begins
   // The distance from a chunk to the next one used; negative towards the beginning, never 0.
@@ -185,8 +186,9 @@ class PAES_API SealedContext {
             std::span<const std::uint8_t> text, std::span<std::uint8_t> ciphertext,
             std::span<std::uint8_t> tag);
   // Decrypts with keystream that is ready, and records nothing. Returns false if the tag does not
-  // match; `text` is then all zeros. Until it returns, nobody may change the memory that it was
-  // given: ciphertext is read to authenticate it and again to decrypt it (paes/gcm.hpp).
+  // match; `text` is then all zeros. Pass only tags of the length that you always use: a shorter
+  // one is easier to forge. Until it returns, nobody may change the memory that it was given:
+  // ciphertext is read to authenticate it and again to decrypt it (paes/gcm.hpp).
   [[nodiscard]] bool open(std::uint64_t message, std::span<const std::uint8_t> aad,
                           std::span<const std::uint8_t> ciphertext, std::span<std::uint8_t> text,
                           std::span<const std::uint8_t> tag);

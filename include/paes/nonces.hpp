@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonces for the keystream engine, for callers who have none of their own. First counter blocks
-// never repeat, and neither do the counters of any two contexts of a key.
+// Nonces for the keystream engine, for callers who have none of their own. If you keep to the rules
+// below, first counter blocks do not repeat, and neither do the counters of any two contexts of a
+// key. Without a file that is a matter of probability (Restarts).
 //
 //   auto nonces = paes::NonceAllocator::in_file(paes::NonceCipher::aes, "disk.nonces");
 //   const paes::Nonce nonce = nonces.allocate(file_bytes);  // is kept with the file

@@ -147,8 +147,8 @@ def verify_file(
 def inspect(source: ReadSource) -> FileInfo:
     """Tell what a file says about itself without a key.
 
-    Raises CorruptError if it is not a file of paes, UsageError for a pipe and for an armored file,
-    and FailureError if it cannot be read.
+    Raises CorruptError if it is not a file of paes or age, UsageError for a pipe and for an armored
+    file, and FailureError if it cannot be read.
     """
     key_bits, text_bytes, payload_offset, stanzas = _paes.inspect_file(reading(source))
     return FileInfo(key_bits, text_bytes, payload_offset, [Stanza(*stanza) for stanza in stanzas])
