@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel is one row of functions: one cipher on one instruction set. Rows know keys and pieces;
-// they know nothing of threads, files or partial messages.
+// A kernel is one row of functions: one cipher on one instruction set. Rows know keys and pieces.
+// Their callers see to threads and files, and cut messages into pieces.
 //
 // A run is noexcept and cannot fail. Every run follows the same rules of memory: `in` and `out` are
 // the same buffer or do not overlap, nothing is read or written beyond the given bytes, and neither
@@ -22,8 +22,9 @@
 
 namespace paes {
 
-// Whatever a kernel keeps of a key (round keys, powers of H, tables), in a layout that only this
-// kernel knows. `message` binds it to its kernel once, so that no other kernel gets it by mistake.
+// What a kernel makes of a key (round keys, powers of H, tables), in a layout that only this kernel
+// knows. The types of src/message bind it to its kernel once, so that no other kernel gets it by
+// mistake.
 struct alignas(64) KernelKeys {
   std::uint8_t bytes[12288];
 

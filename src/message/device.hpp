@@ -36,8 +36,8 @@ enum class WhenBusy : unsigned {
 };
 
 // What the next block of a raw message depends on besides key and text: its counter block in CTR,
-// the number of its data unit in XTS, the block before (or the IV) in CBC, CFB and OFB, nothing in
-// ECB.
+// the number of its data unit in XTS, the ciphertext block before in CBC and CFB, the cipher's last
+// output in OFB (at the start both are the IV), and nothing in ECB.
 using RawStart = std::variant<std::monostate, CounterBlock, UnitNumber, ChainBlock>;
 
 // A key bound to a device, a raw mode and a parallel direction. The destructor wipes the key from

@@ -13,8 +13,9 @@ namespace paes {
 // Immutable after construction, hence safe to use from any number of threads.
 class GcmKey {
  public:
-  // `key` has 16, 24 or 32 bytes; throws Error(usage) otherwise. Only parts of a message
-  // (GcmMessage) and run_on_device() use the device; everything else uses the kernel.
+  // Throws Error(usage) unless `key` has 16, 24 or 32 bytes. A device serves run_on_device(), and
+  // messages in parts: those of GcmMessage and of the calls that take an executor. Everything else
+  // uses the kernel.
   GcmKey(Bytes key, const Kernel& kernel, DeviceUse use = {});
   ~GcmKey();
   GcmKey(GcmKey&& other) noexcept;

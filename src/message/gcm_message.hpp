@@ -12,9 +12,9 @@
 
 namespace paes {
 
-// The GHASH of a contiguous run of blocks, started from zero. It wipes itself: without a tag's
-// mask, it gives H away to anyone who knows the ciphertext. Parts join associatively and in order,
-// so that threads, ranks and GPUs reduce them alike: hash(A || B) = hash(A) * H^blocks(B) ^
+// The GHASH of a contiguous run of blocks, started from zero. Its destructor wipes it: without a
+// tag's mask, it gives H away to anyone who knows the ciphertext. Parts join associatively, in
+// order, so that threads, ranks and GPUs reduce them alike: hash(A || B) = hash(A) * H^blocks(B) ^
 // hash(B).
 struct GhashPart {
   HashValue value = {};

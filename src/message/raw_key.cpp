@@ -17,11 +17,11 @@ namespace paes {
 
 namespace {
 
-// Outputs of this size or more bypass the caches: they would have left them before anybody reads
-// them, and a store through the caches first reads what it overwrites.
+// Outputs of this size or more bypass the caches. The caches would have evicted them before anybody
+// reads them, and a store through a cache first reads the line that it overwrites.
 constexpr std::size_t bypass_bytes = std::size_t{32} << 20;
 
-// A single piece is not handed out, because short messages would notice the time.
+// A single piece runs here: handing it to the executor would slow short messages.
 template <typename Fn>
 void for_each(const Executor& executor, std::size_t count, Fn&& fn) {
   if (count > 1) {
@@ -40,7 +40,7 @@ struct Pieces {
   Pieces(std::size_t in_bytes, std::size_t about_bytes, std::size_t block) noexcept
       : whole_bytes(in_bytes / block * block),
         piece_bytes(std::max<std::size_t>(about_bytes / block, 1) * block),
-        // Short messages would notice the time of a division.
+        // No division for a single piece: it would slow short messages.
         count(whole_bytes <= piece_bytes ? std::size_t{whole_bytes != 0}
                                          : (whole_bytes + piece_bytes - 1) / piece_bytes) {}
 
