@@ -60,8 +60,8 @@ class ChunkCipher : public PayloadCipher {
 void check_commitment(const std::string& name, const ChunkCipher& cipher,
                       const PayloadPrefix& prefix);
 
-// All three take a random salt. A salt used twice with one key would reuse nonces, so only tests
-// make a NewPayload in another way. `envelope` holds `input_key`.
+// The next three functions take a random salt. A salt used twice with one key would reuse nonces,
+// so only tests make a NewPayload in another way. `envelope` holds `input_key`.
 [[nodiscard]] NewPayload new_container(const container::Shape& shape, Bytes envelope,
                                        Bytes input_key, const Work& work);
 // A file that is only a payload, under a key of 16 or 32 bytes that the caller keeps. Throws

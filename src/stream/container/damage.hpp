@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chunks of a container that are not authentic. Verification finds them on all threads and in
-// any order; this takes bounded memory, however many there are.
+// The chunks of an encrypted file that are not authentic. Verification finds them on all threads
+// and in any order; the list takes bounded memory, however many there are.
 #pragma once
 
 #include <cstddef>

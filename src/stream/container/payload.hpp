@@ -36,7 +36,7 @@ class PayloadCipher {
   virtual void seal(Buffer& buffer) const = 0;
   // Replaces ciphertext by text. If a chunk is not authentic, returns the number of the first such
   // chunk, and no text of the buffer may be used. Copies the wanted part of each authentic chunk at
-  // once, while the chunk is in the first cache; `wanted` may be null.
+  // once, while the chunk is in the L1 cache; `wanted` may be null.
   [[nodiscard]] virtual std::optional<std::uint64_t> open(Buffer& buffer,
                                                           const WantedText* wanted) const = 0;
   // Checks all chunks without decrypting. Returns the ranges of those that are not authentic, in
@@ -59,7 +59,7 @@ struct Chunk {
 };
 [[nodiscard]] Chunk chunk_at(Buffer& buffer, std::size_t index, std::size_t text_bytes,
                              const Chunking& chunking) noexcept;
-// Copies the wanted part of a chunk's text. A whole chunk has `chunk_text_bytes`.
+// Copies the wanted part of a chunk's text. Each chunk but the last has `chunk_text_bytes` of text.
 void copy_wanted(const Chunk& chunk, std::size_t chunk_text_bytes,
                  const WantedText& wanted) noexcept;
 // Adds a chunk after all present ones; neighbours are joined.

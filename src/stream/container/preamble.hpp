@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What precedes the chunks of a container: header, envelope, salt and commitment.
+// What precedes the chunks of a container: the preamble (header, envelope and padding), and the
+// payload's prefix (salt and commitment).
 #pragma once
 
 #include <array>

@@ -46,7 +46,8 @@ class GcmTransfer {
   // Decrypts and writes the pieces that hash() has read. Throws Error(corrupt) if one has changed.
   void open(Source& source, Sink& sink, const Work& work);
 
-  // The joined hash of the pieces sealed or hashed. It is as secret as a key: wipe it.
+  // The joined hash of the pieces sealed or hashed. It is as secret as a key; its destructor wipes
+  // it.
   [[nodiscard]] GhashPart joined() const { return parts_.joined(); }
   // Throws Error(corrupt) unless the joined hash of all pieces yields the tag after the text.
   void check_tag(const Source& source, const GhashPart& all) const;

@@ -4,8 +4,9 @@
 //
 // A continued encryption uses the nonces of the earlier run, and must never seal another text with
 // them. So the source must have the same device, inode, size, mtime and ctime, which is checked
-// after each read, before anything of it is written. And an unfinished stripe must hold the
-// beginning of the same ciphertext. Otherwise everything starts afresh with a new key.
+// after each read, before anything of it is written. And it writes into an unfinished stripe only
+// where each byte it finds there is zero or the one it would write. Otherwise everything starts
+// afresh with a new key.
 #pragma once
 
 #include <cstdint>

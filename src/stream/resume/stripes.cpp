@@ -99,9 +99,10 @@ bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, 
   return cipher.verify(one).empty();
 }
 
-// Every byte in an unfinished stripe must be zero or equal to what is written now. Then no nonce is
-// used for two texts, whatever the time stamps say. A stripe that was complete may have been
-// damaged since; there it is enough that no chunk is authentic with another text.
+// Whether this run may write here. In an unfinished stripe each byte that it finds must be zero or
+// the one that it would write. Then no nonce is used for two texts, whatever the time stamps say. A
+// stripe that was complete may have been damaged since; there it is enough that no chunk is
+// authentic with another text.
 bool may_follow(const ChunkCipher& cipher, Buffer& sealed, Buffer& written, bool was_complete) {
   std::size_t rest = sealed.bytes;
   for (std::size_t i = 0; i < sealed.items; ++i) {

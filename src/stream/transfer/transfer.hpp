@@ -17,7 +17,7 @@
 
 namespace paes::stream {
 
-// To open a text, GCM reads it twice. Each pass is half of the progress.
+// To open one GCM message, raw_gcm.hpp reads it twice; each pass is half of the progress.
 enum class Pass : unsigned { only, first_of_two, second_of_two };
 
 // What happens to the items of a buffer.

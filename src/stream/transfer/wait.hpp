@@ -58,7 +58,7 @@ class VectorCursor {
 
  private:
   void refill() noexcept {
-    // Drops empty buffers, so that a transfer of 0 bytes always means the end.
+    // Drops empty iovecs, so that a transfer of 0 bytes always means the end.
     first_ = count_ = 0;
     while (!pending_.empty() && count_ != window_.size()) {
       if (pending_.front().iov_len != 0) {
@@ -79,7 +79,7 @@ class VectorCursor {
 [[nodiscard]] std::size_t read_file_at(int descriptor, std::uint64_t offset,
                                        std::span<const iovec> to, const std::string& name,
                                        const Cancel* cancel);
-// Writes all buffers. On failure, errno says why.
+// Writes all iovecs. On failure, errno says why.
 [[nodiscard]] bool write_file_at(int descriptor, std::uint64_t offset, std::span<const iovec> from,
                                  const Cancel* cancel = nullptr);
 
