@@ -39,7 +39,7 @@ struct Reason {
   const char* text;
 };
 
-// In the order of Skipped.
+// In the order of SkipReason.
 constexpr Reason reasons[] = {{"not-regular", "no regular file"},
                               {"encrypted", "encrypted already"},
                               {"no-suffix", "of another suffix"},

@@ -58,8 +58,8 @@ void settle(JobOptions& options, unsigned other_uses);
 // reported, not thrown.
 [[nodiscard]] int run_job(const JobOptions& options, WorkChooser& chooser, const MpiJob& job);
 
-// Collective. Whether --resume was asked for and means anything for this file. Throws Agreed if it
-// was asked for but is impossible.
+// Collective. Whether --resume was asked for and means anything for this file. Throws AgreedError
+// if it was asked for but is impossible.
 [[nodiscard]] bool is_resumable_job(const JobOptions& options, const mpi::SharedInput& input,
                                     const std::string& output);
 

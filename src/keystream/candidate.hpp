@@ -70,7 +70,7 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void begin_closing() noexcept { is_closing_.store(true, std::memory_order_relaxed); }
 
   // --- For a client, under its context's mutex: notes that this thread uses it now, at this age of
-  // the engine (Shared::age).
+  // the engine (EngineState::age).
   void note_use(std::uint64_t age) noexcept {
     last_used_.store(age, std::memory_order_relaxed);
     client_.store(this_thread(), std::memory_order_relaxed);

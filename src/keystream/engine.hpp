@@ -3,7 +3,7 @@
 // it has opened, and the precomputer with its workers.
 //
 //   KeystreamEngine --shared--> KeystreamService <--shared-- each worker's thread
-//                                |  owns Shared (budget, fork mark), Workers, Precomputer, Costs
+//                                |  owns EngineState, Workers, Precomputer, Costs
 //   KeystreamContext --shared--> Context   (and KeystreamService)
 //                                |  owns its mutex, ledger and window; refers to the Precomputer
 //   whoever fills a window --shared--> Context, so that a close waits for nobody

@@ -5,7 +5,7 @@
 // All ranks make the calls marked collective, in the same order, from one thread. A rank that waits
 // for others sleeps, so that ranks that work get the processor; only scatter and gather of blocks
 // spin. A wait is in vain only if another rank has died. mpirun or srun then sends a signal, and
-// the wait throws Lost.
+// the wait throws LostRanksError.
 #pragma once
 
 #include <cstdint>

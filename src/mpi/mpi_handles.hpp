@@ -20,7 +20,7 @@ struct MpiHandles {
   std::mutex calls;
   bool lost = false;
 
-  void check(int code);  // throws Lost
+  void check(int code);  // throws LostRanksError
 };
 
 }  // namespace paes::mpi

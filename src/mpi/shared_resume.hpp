@@ -12,7 +12,7 @@
 
 namespace paes::mpi {
 
-// Both are collective, throw the same Agreed on all ranks, and commit the output. `output` is
+// Both are collective, throw the same AgreedError on all ranks, and commit the output. `output` is
 // resumable on rank 0 and null on the others, which open its files by name. The input uses
 // FileAccess::posix. Only rank 0's `task`, `preamble` and `input_key` count.
 

@@ -20,10 +20,10 @@ class AgreedError : public Error {
 };
 
 // Collective. Runs the step and returns if it succeeded on every rank. Otherwise throws the same
-// Agreed on all ranks: the error of the lowest rank that failed, whose number is in the text unless
-// it is 0.
+// AgreedError on all ranks: the error of the lowest rank that failed, whose number is in the text
+// unless it is 0.
 void together(Communicator& communicator, const std::function<void()>& step);
-// Collective. Runs a step on rank 0 alone, and returns or throws Agreed on all ranks.
+// Collective. Runs a step on rank 0 alone, and returns or throws AgreedError on all ranks.
 void on_first(Communicator& communicator, const std::function<void()>& step);
 
 // What long work gets on each rank.
@@ -41,9 +41,9 @@ struct RankProgress {
 };
 
 // Collective. Runs long work on all ranks, in a thread of its own while this thread talks to the
-// other ranks. If one rank fails, all others stop within one buffer. Returns or throws Agreed on
-// all ranks. `shown` counts the bytes done by all ranks; it may be null.
+// other ranks. If one rank fails, all others stop within one buffer. Returns or throws AgreedError
+// on all ranks. `shown` counts the bytes done by all ranks; it may be null.
 void together(Communicator& communicator, std::atomic<std::uint64_t>* shown,
-              const std::function<void(const RankProgress& touch)>& work);
+              const std::function<void(const RankProgress& progress)>& work);
 
 }  // namespace paes::mpi
