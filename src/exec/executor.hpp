@@ -54,10 +54,11 @@ inline constexpr unsigned max_threads = 4096;
 // lost its own.
 [[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
 
-// "static", "dynamic", or "serial", which users cannot name.
+// The name by which users choose the schedule, or "serial", which they cannot choose.
 [[nodiscard]] const char* name_of(Schedule schedule) noexcept;
-// What users may name, in the order of the table, and those names: "static, dynamic".
+// The schedules that users can choose, in the order of schedules.def.
 [[nodiscard]] std::span<const Schedule> named_schedules() noexcept;
+// Their names, with commas between them.
 [[nodiscard]] std::string schedule_names();
 // Throws Error(usage) that lists the names if there is no such schedule.
 [[nodiscard]] Schedule parse_schedule(std::string_view name);

@@ -10,7 +10,8 @@
 
 namespace paes {
 
-// Calls functions on several threads until one call throws, and keeps that exception.
+// Several threads make their calls through it. After one call has thrown, it makes no others, and
+// keeps that exception.
 class FirstError {
  public:
   template <typename Fn>

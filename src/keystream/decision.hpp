@@ -21,12 +21,12 @@ class Decision {
         is_trying_(has_window),
         expected_(has_workers ? Way::other : Way::own) {}
 
-  // Whether to time this request, which takes a fifth of an XOR's time. Any thread may call it.
+  // Whether to time this request. Timing takes a fifth of an XOR's time. Any thread may call it.
   [[nodiscard]] bool is_timed() const noexcept {
     return uses_.load(std::memory_order_relaxed) % timed_uses == 0 ||
            is_trying_.load(std::memory_order_relaxed);
   }
-  // True if this request is to compute even if keystream is there.
+  // Counts a request. True: it should compute even if keystream is there, for comparison.
   [[nodiscard]] bool begin_use() noexcept {
     const std::uint32_t use = uses_.load(std::memory_order_relaxed);
     uses_.store(use + 1, std::memory_order_relaxed);

@@ -63,6 +63,7 @@ struct alignas(64) Entry {
   std::uint8_t* slot = nullptr;
   Slab* slab = nullptr;         // that the slot belongs to
   const void* maker = nullptr;  // the thread that computed the chunk, or the last part of it
+  // Where in the slot the keystream lies that is computed and not yet used.
   std::uint32_t fresh_from = 0;
   std::uint32_t fresh_end = 0;
 };

@@ -5,9 +5,9 @@
 //
 // Hardly any request that encrypts wakes a worker, because that takes the client some ten
 // microseconds. Instead one worker looks for work at a fixed interval. If it finds none for long,
-// it looks less and less often; then a prefetch, a new context or the beginning of a try
-// (decision.hpp) wakes it. The other workers sleep until a working one finds a second context that
-// waits.
+// it looks less and less often; then a prefetch wakes it, a new context, or one that tries again
+// whether keystream pays (decision.hpp). The other workers sleep until a working one finds a second
+// context that waits.
 #pragma once
 
 #include <atomic>
