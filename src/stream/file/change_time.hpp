@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the system would notice a change of a source: only then may an encryption continue with
-// it. SourceStamp relies on the time of the last status change (ctime), which every change moves
-// and no program sets back. Some file systems keep no ctime. They show the time of the last
-// modification instead, which the owner can set back.
+// Whether every change of a source shows in its times. Only then may an interrupted encryption
+// continue with that source. SourceStamp relies on the time of the last status change (ctime),
+// which every change moves and no program sets back. Some file systems keep no ctime. They show the
+// time of the last modification instead, which the owner can set back.
 #pragma once
 
 #include "stream/file/input.hpp"

@@ -12,16 +12,18 @@
 
 namespace paes::stream {
 
-// Throws Error: the target exists (unless overwrite), is a directory, is the source. A regular file
-// is replaced and never opened. If the path is a symbolic link, its target is replaced or created,
-// but a place that has a folder is looked up there without following a link, and only a regular
-// file is replaced. What is no regular file (/dev/null, a FIFO) is written to directly, but without
-// overwrite only where no other user can have put it (output_target.hpp), and a block device not at
-// all.
+// Throws Error if the target exists (unless overwrite), is a directory, or is the source. The class
+// depends on what the path leads to:
+// - A regular file is replaced and never opened.
+// - A symbolic link is followed, and its target is replaced or created. But in a place that has a
+//   folder no link is followed, and only a regular file is replaced.
+// - What is no regular file (/dev/null, a FIFO) is written to directly. Without overwrite, this
+//   happens only where no other user can have put it (output_target.hpp), and never to a block
+//   device.
 [[nodiscard]] std::unique_ptr<Output> create_output(const FilePlace& place,
                                                     const OutputOptions& options);
-// `source` is refused as above. After a failure, a regular file that stood at its end is cut back
-// to its old length.
+// The output is refused if it is the source. If it is a regular file and was written at its end, a
+// failure cuts it back to its old length.
 [[nodiscard]] std::unique_ptr<Output> standard_output(const OutputOptions& options);
 
 // An encrypted file is as accessible as its source; set-id and sticky bits are not copied.

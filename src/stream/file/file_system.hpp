@@ -22,7 +22,7 @@ struct FileSystem {
   // file system does not say.
   std::optional<std::uint64_t> free_bytes;
   std::uint64_t most_free_bytes = 0;
-  // The kernel counts its blocks, not a program that may claim anything (FUSE).
+  // The system counts its blocks, not a program that may claim anything (FUSE).
   bool counts_blocks = false;
   // What is written takes as much room as it is long: there is no compression.
   bool keeps_lengths = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs that are new files. A complete one is synced and gets its permissions and its own name,
-// by a link or rename that cannot replace another file. Where a file system lacks one way, the next
-// is tried.
+// Outputs that are new files. A complete one is synced, gets its permissions, and then its own
+// name, by a link or a rename. Without overwrite neither of them can replace another file. Where a
+// file system lacks one way, the next is tried.
 #pragma once
 
 #include <cstdint>

@@ -9,16 +9,16 @@
 
 namespace paes::stream {
 
-// The permission bits of an open file that an ordinary file needs to let in as many and no more.
-// They are its mode's, but with an ACL the mode has the ACL's mask in the place of what the owning
-// group may do. `status` is the file's.
+// The permission bits with which a file without an ACL lets in nobody whom this open file shuts
+// out. They are those of the file's mode. But if it has an ACL, the mode's bits for the group are
+// the ACL's mask; they are then reduced to what the owning group may do. `status` is the file's.
 [[nodiscard]] mode_t permissions_of(int descriptor, const struct stat& status) noexcept;
 // Does the same for a folder or file that is not open.
 [[nodiscard]] mode_t permissions_of(const std::string& path, const struct stat& status) noexcept;
 
-// Sets the permission bits of a file, and looks what became of them. If the file system has none,
-// this is an error only to others who got more access than they should: then the answer says why,
-// else it is empty. Throws Error(failure) "NAME: why" if the system fails.
+// Sets the permission bits of a file, and checks what the file has then. If others have more access
+// than `wanted` gives them, as on a file system without such bits, the answer says why; otherwise
+// it is empty. Throws Error(failure) "NAME: why" if the system fails.
 [[nodiscard]] std::string set_permissions(int descriptor, mode_t wanted, const std::string& name);
 
 }  // namespace paes::stream

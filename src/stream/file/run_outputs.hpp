@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that one run has written, so that none replaces another: many file systems take two
-// names for one, each by rules of its own for the case of letters and for accents.
+// The files that one run has written, so that none replaces another. On many file systems two
+// spellings of a name lead to one file; each has its own rules for the case of letters and accents.
 #pragma once
 
 #include <sys/stat.h>
@@ -21,12 +21,13 @@ struct OutputName {
   const std::string& file;            // in that folder
 };
 
-// Any thread may use it, with `mutex` held from the question to what follows from the answer.
+// Any thread may use it. It holds `mutex` from the call of has() until it has done what follows
+// from the answer.
 //
-// A file is known by its number. FAT, exFAT and some servers give a file another number once it has
-// left the system's memory. So it is also known by its folder and by its name without the case of
-// letters. Of a file in such a folder that is known under another spelling, the folder itself says
-// whether that is another file.
+// A file is recognised by its inode number. FAT, exFAT and some servers give a file another number
+// once it has left the system's memory. So it is also recognised by its folder and by its name
+// without the case of letters. If two names differ only in that, the folder tells whether they lead
+// to one file.
 class RunOutputs {
  public:
   // Whether the file that has this name is one of them.

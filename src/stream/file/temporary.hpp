@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of paes's own files beside those of its users: of what must be found again, and of new
-// outputs until they are complete (new_temporary_name). A run that was
+// How paes names its own files beside those of its users: files that must be found again
+// (path_beside), and new outputs until they are complete (new_temporary_name). A run that was
 // killed may leave such a file with all that it had written, and the next run warns of it. Where
-// locks work without a server, a run locks its own file while it lives.
+// locks need no server, a run locks its own file while it lives.
 #pragma once
 
 #include <fcntl.h>
