@@ -89,7 +89,7 @@ auto without_gil(std::size_t bytes, Work&& work) {
   if (bytes <= short_call_bytes) {
     return work();
   }
-  const Released released;
+  const GilReleased released;
   return work();
 }
 

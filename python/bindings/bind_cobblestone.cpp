@@ -93,7 +93,7 @@ class Stream {
     };
     std::optional<Reader> reader;
     {
-      const Released released;
+      const GilReleased released;
       reader.emplace(FileSource::callback(read, all.size(), "ciphertext"), OpenWith{.key = key_},
                      FileOptions{.threads = threads_, .kernel = kernel_});
     }

@@ -19,19 +19,19 @@ namespace paes::python {
 namespace {
 
 // A Python object that the library may destroy in any thread.
-using Shared = std::shared_ptr<nb::object>;
-Shared shared_with_library(nb::object object) {
+using SharedObject = std::shared_ptr<nb::object>;
+SharedObject shared_with_library(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
-            const Held gil;
+            const GilHeld gil;
             delete held;
           }};
 }
 
 // Reads the source with a Python function `read_at(offset, size)`, which returns at most `size`
 // bytes. It gets no view of our memory, because it could keep it.
-ReadAt reading_with(Shared read_at) {
+ReadAt reading_with(SharedObject read_at) {
   return [read_at = std::move(read_at)](std::uint64_t offset, std::span<std::uint8_t> to) {
-    const Held held;
+    const GilHeld held;
     const nb::object got = call_python(*read_at, offset, to.size());
     const Buffer bytes(ReadArgument{got}, "what the file's read returned");
     if (bytes.size() > to.size()) {
@@ -42,14 +42,14 @@ ReadAt reading_with(Shared read_at) {
   };
 }
 
-Writer::Write writing_with(Shared write) {
+Writer::Write writing_with(SharedObject write) {
   return [write = std::move(write)](std::span<const std::uint8_t> bytes) {
-    const Held held;
+    const GilHeld held;
     (void)call_python(*write, nb::bytes(bytes.data(), bytes.size()));
   };
 }
 
-// Makes SealFor or OpenWith from what both have besides recipients or identities.
+// Adds what both SealFor and OpenWith can have: a passphrase, or the caller's own key.
 template <typename Keys>
 Keys with_own_keys(Keys keys, const Passphrase* passphrase, const CobblestoneKey* key) {
   if (passphrase != nullptr) {
@@ -110,20 +110,20 @@ std::size_t changed_file(const std::function<std::size_t(const FileOptions& opti
 // `from` is a path, or a tuple of a function that reads at an offset, the length, and a name. The
 // function is also stored in `shared`.
 using CallbackParts = std::tuple<nb::object, std::uint64_t, std::string>;
-FileSource source_of(nb::handle from, Shared& shared) {
+FileSource source_of(nb::handle from, SharedObject& shared) {
   if (nb::isinstance<nb::tuple>(from)) {
     auto [read_at, bytes, name] = nb::cast<CallbackParts>(from);
     shared = shared_with_library(std::move(read_at));
     const ReadAt reading = reading_with(shared);
-    const Released released;
+    const GilReleased released;
     return FileSource::callback(reading, bytes, name);
   }
   const std::string file = PathArgument{from}.path();
-  const Released released;
+  const GilReleased released;
   return FileSource(file);
 }
 FileSource source_of(nb::handle from) {
-  Shared shared;
+  SharedObject shared;
   return source_of(from, shared);
 }
 
@@ -160,7 +160,7 @@ class PyReader {
     return *reader_;
   }
 
-  Shared callback_;
+  SharedObject callback_;
   Cancel cancel_;  // before its users
   std::unique_ptr<Reader> reader_;
 };
@@ -197,7 +197,7 @@ class PyWriter {
     for (std::size_t done = 0; done < text.size();) {
       const auto part = text.subspan(done, std::min(text.size() - done, interruptible_bytes));
       {
-        const Released released;
+        const GilReleased released;
         writer->write(part);
       }
       done += part.size();
@@ -216,7 +216,7 @@ class PyWriter {
     const std::shared_ptr<Writer> writer = open_writer();
     const Turn turn(in_use_);
     const std::uint64_t text_bytes = [&] {
-      const Released released;
+      const GilReleased released;
       return writer->commit();
     }();
     warnings_.tell();
@@ -233,7 +233,7 @@ class PyWriter {
  private:
   // Its threads may be waiting for the GIL.
   static void destroy(const Writer* writer) {
-    const Released released;
+    const GilReleased released;
     delete writer;
   }
 
@@ -245,7 +245,7 @@ class PyWriter {
   }
 
   Warnings warnings_;
-  Shared callback_;
+  SharedObject callback_;
   Cancel cancel_;  // before its users
   std::shared_ptr<Writer> writer_;
   std::atomic_flag in_use_;
@@ -346,7 +346,7 @@ void add_whole_files(nb::module_& module) {
       [](nb::handle from) {
         const FileSource source = source_of(from);
         const FileInfo info = [&] {
-          const Released released;
+          const GilReleased released;
           return inspect_file(source);
         }();
         std::vector<std::pair<std::string, unsigned>> stanzas;

@@ -19,14 +19,14 @@ namespace {
 // an encrypted one takes a second of key derivation.
 std::vector<Recipient> load_recipients(const PathArgument& file) {
   const std::string path = file.path();
-  const Released released;
+  const GilReleased released;
   return Recipient::load(path);
 }
 
 std::vector<Identity> load_identities(const PathArgument& file, const Passphrase* passphrase) {
   const std::string path = file.path();
   if (passphrase == nullptr) {
-    const Released released;
+    const GilReleased released;
     return Identity::load(path);
   }
   std::vector<Identity> loaded;
@@ -38,7 +38,7 @@ std::vector<Identity> load_identities(const PathArgument& file, const Passphrase
 
 void save(const Identity& identity, const PathArgument& file) {
   const std::string path = file.path();
-  const Released released;
+  const GilReleased released;
   identity.save(path);
 }
 

@@ -41,7 +41,7 @@ class Closable {
     });
   }
   void close() {
-    const Released released;
+    const GilReleased released;
     const std::unique_lock alone = lock<std::unique_lock<std::shared_mutex>>();
     context_.close();
   }
@@ -157,7 +157,7 @@ bool idle_interruptibly(KeystreamEngine& keystream,
     const bool is_last = deadline - now <= part;
     bool is_left = false;
     {
-      const Released released;
+      const GilReleased released;
       is_left = keystream.idle(is_last ? deadline : now + part);
     }
     if (is_last || !is_left) {

@@ -34,35 +34,35 @@ auto or_stop(const Call& call) {
   }
 }
 
-// Gives up the GIL for this scope.
-class Released {
+// Gives up the GIL until the end of its scope.
+class GilReleased {
  public:
-  Released() : state_(PyEval_SaveThread()) {}
-  ~Released() {
+  GilReleased() : state_(PyEval_SaveThread()) {}
+  ~GilReleased() {
     or_stop([this] { PyEval_RestoreThread(state_); });
   }
-  Released(const Released&) = delete;
-  Released& operator=(const Released&) = delete;
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
 
  private:
   PyThreadState* state_;
 };
 
-// A thread that asks for the GIL. It must not ask once the interpreter is gone, and Python itself
-// gives no sign of that in time. So the interpreter's end waits for those who ask, and stops
-// whoever comes later.
-class Asking {
+// While it lives, its thread may ask for the GIL. A thread must not ask once the interpreter is
+// gone, and Python itself gives no sign of that in time. So the interpreter's end waits for those
+// who ask, and stops whoever comes later.
+class GilRequest {
  public:
-  Asking() noexcept {
+  GilRequest() noexcept {
     ++askers;
     if (is_over.load() && !ends_here) {
       --askers;
       stop_this_thread();
     }
   }
-  ~Asking() { --askers; }
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
+  ~GilRequest() { --askers; }
+  GilRequest(const GilRequest&) = delete;
+  GilRequest& operator=(const GilRequest&) = delete;
 
   // In a forked child nobody asks: it has none of its parent's other threads.
   static void begin_in_child() noexcept { askers.store(0); }
@@ -75,7 +75,7 @@ class Asking {
     }
     ends_here = true;
     is_over.store(true);
-    const Released released;
+    const GilReleased released;
     constexpr std::chrono::milliseconds step(1);
     for (int steps = 0; askers.load() != 0 && steps < 1000; ++steps) {
       std::this_thread::sleep_for(step);
@@ -96,18 +96,18 @@ class Asking {
   static inline thread_local bool ends_here = false;
 };
 
-// Takes the GIL for this scope, whether or not the thread has it or is known to Python.
-class Held {
+// Takes the GIL until the end of its scope, whether or not the thread has it or is known to Python.
+class GilHeld {
  public:
-  Held() : state_(take()) {}
-  ~Held() { PyGILState_Release(state_); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  GilHeld() : state_(take()) {}
+  ~GilHeld() { PyGILState_Release(state_); }
+  GilHeld(const GilHeld&) = delete;
+  GilHeld& operator=(const GilHeld&) = delete;
 
  private:
   static PyGILState_STATE take() {
     return or_stop([] {
-      const Asking asking;
+      const GilRequest asking;
       return PyGILState_Ensure();
     });
   }

@@ -74,13 +74,13 @@ void run_and_look(Cancel& cancel, const std::function<void()>& work,
   std::exception_ptr refusal;
   std::exception_ptr failure;
   {
-    const Released released;
+    const GilReleased released;
     Worker worker(work);
     while (!worker.wait_a_little()) {
       if (refusal != nullptr) {
         continue;
       }
-      const Held held;
+      const GilHeld held;
       try {
         check_signals();
         look();
@@ -125,7 +125,7 @@ std::size_t read_interruptibly(const Reader& reader, std::uint64_t offset,
     const auto part = to.subspan(done, std::min(to.size() - done, interruptible_bytes));
     std::size_t got = 0;
     {
-      const Released released;
+      const GilReleased released;
       got = reader.read_at(offset + done, part);
     }
     done += got;

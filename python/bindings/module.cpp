@@ -18,9 +18,9 @@ NB_MODULE(_paes, module) {
   // Python clears its modules when nobody else gets the GIL any more, and before it goes away.
   static const char interpreter = 0;
   module.attr("_end") =
-      nanobind::capsule(&interpreter, [](void*) noexcept { paes::python::Asking::end(); });
+      nanobind::capsule(&interpreter, [](void*) noexcept { paes::python::GilRequest::end(); });
   // If the system refuses this, a child only waits a second at its end.
-  (void)pthread_atfork(nullptr, nullptr, [] { paes::python::Asking::begin_in_child(); });
+  (void)pthread_atfork(nullptr, nullptr, [] { paes::python::GilRequest::begin_in_child(); });
   paes::python::add_errors(module);
   paes::python::add_keys(module);
   paes::python::add_files(module);

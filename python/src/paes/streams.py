@@ -30,9 +30,9 @@ class EncryptedReader(io.RawIOBase):
     """The text of an encrypted file, readable at any place.
 
     Only authentic text comes out. Any number of threads may call `read_at`; the other calls share a
-    position, which is for one thread at a time. A read raises CorruptError if a chunk of 16384
-    bytes that it touches is damaged or forged, FailureError if the system fails, and whatever a
-    file object below raises.
+    position, which is for one thread at a time. A read raises CorruptError if a chunk that it
+    touches (of 16 KiB, or 64 KiB in age's files) is damaged or forged, FailureError if the system
+    fails, and whatever a file object below raises.
     """
 
     _reader: _paes.Reader | None = None
