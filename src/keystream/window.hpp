@@ -37,7 +37,7 @@ struct Fill {
   std::uint64_t chunk = 0;
 };
 
-// How much one call may compute if there may be no time for a whole chunk (idle_time.hpp).
+// How much to compute at once, where time may not suffice for a whole chunk (idle_time.hpp).
 struct Share {
   std::size_t bytes = std::numeric_limits<std::size_t>::max();
   // Chunks that nobody has begun are skipped if they are fewer steps ahead than this: the client
