@@ -396,7 +396,8 @@ Action declare(CLI::App& app) {
       ->delimiter(',')
       ->check(decimal())
       ->check(CLI::Range(0, 4096));
-  app.add_option("--schedule", command->schedules, schedule_names() + "; the default is static")->delimiter(',');
+  app.add_option("--schedule", command->schedules, schedule_names() + "; the default is static")
+      ->delimiter(',');
   takes_bytes(
       app.add_option(
              "--piece", command->piece_sizes,
