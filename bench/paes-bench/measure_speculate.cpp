@@ -191,7 +191,7 @@ std::vector<std::string> kernel_names(const MeasureSpeculateCommand& command) {
   }
   if (!std::has_single_bit(command.request_bytes) || command.request_bytes < 512 ||
       command.request_bytes > 65536) {
-    throw Error(ErrorCode::usage, "--command: a power of two from 512 bytes to 64 KiB");
+    throw Error(ErrorCode::usage, "--request: a power of two from 512 bytes to 64 KiB");
   }
   std::vector<std::string> names;
   names.reserve(command.kernels.size());
@@ -276,8 +276,8 @@ Action declare(CLI::App& app) {
          "cuda: workers have it compute windows of 256 requests and more (the default is none)")
       ->check(CLI::IsMember({"none", "cuda"}));
   takes_bytes(
-      app.add_option("--command", command->request_bytes,
-                     "bytes of a command, a power of two from 512 to 64KiB (the default is 4KiB)"));
+      app.add_option("--request", command->request_bytes,
+                     "bytes of a request, a power of two from 512 to 64KiB (the default is 4KiB)"));
   takes_bytes(app.add_option(
       "--bytes", command->bytes,
       "bytes that the clients encrypt together in a round (the default is 16MiB; delays "
