@@ -42,9 +42,12 @@ std::string decrypted_name(const std::string& input) {
     return input;
   }
   const stream::FileFormat* const format = format_of_name(input);
-  refuse(format == nullptr,
-         fmt::format("{}: has no suffix {} to leave out", input, fmt::join(suffixes(), " or ")),
-         "name the output with -o");
+  if (format == nullptr) {
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("{}: has no suffix {} to leave out", input, fmt::join(suffixes(), " or ")),
+        "name the output with -o");
+  }
   return input.substr(0, input.size() - std::string_view(format->suffix).size());
 }
 

@@ -12,6 +12,7 @@
 #include "cli/help_page.hpp"
 #include "cli/option_list.hpp"
 #include "cli/report.hpp"
+#include "crypto/libcrypto.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {
@@ -21,6 +22,17 @@ namespace {
 // The order of the help.
 constexpr std::array suites = {container::Suite::cobblestone_256,
                                container::Suite::cobblestone_128};
+
+// The public key, or for a plugin's identity, whose public key the plugin alone knows, a digest.
+std::string recipient_name(const age::RecipientKey& own, const age::IdentityKey& identity) {
+  std::string key = own.text();
+  if (key.empty()) {
+    std::array<std::uint8_t, libcrypto::sha256_bytes> digest = {};
+    libcrypto::sha256(identity.secret_text(), digest);
+    key.assign(digest.begin(), digest.end());
+  }
+  return key;
+}
 
 std::vector<std::string> suite_names() { return {name_of(suites[0]), name_of(suites[1])}; }
 
@@ -109,10 +121,11 @@ Sealer::Sealer(const SealOptions& options, const container::Shape& shape)
   std::set<std::string> keys;
   std::transform(recipients_.begin(), recipients_.end(), std::inserter(keys, keys.end()),
                  [](const age::SharedRecipient& recipient) { return recipient->text(); });
-  for (const age::SharedRecipient& own : age::recipients_of(identities_)) {
-    // Only its plugin knows the public key of a plugin's identity, so that text is empty.
-    if (own->text().empty() || keys.insert(own->text()).second) {
-      recipients_.push_back(own);
+  for (const age::SharedIdentity& identity : identities_) {
+    for (const age::SharedRecipient& own : identity->recipients()) {
+      if (keys.insert(recipient_name(*own, *identity)).second) {
+        recipients_.push_back(own);
+      }
     }
   }
   for (const std::string& key : keys) {

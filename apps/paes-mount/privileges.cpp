@@ -12,12 +12,12 @@ namespace paes::mount {
 
 namespace {
 
-struct InterruptFlag {
+struct PrivilegeFlags {
   bool is_first = false;  // and the system knows the flag
   bool takes = false;
 };
 
-thread_local InterruptFlag received;
+thread_local PrivilegeFlags received;
 std::atomic<bool> is_offered{false};
 
 // What follows a request's header, as far as it was received.

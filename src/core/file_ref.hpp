@@ -29,6 +29,7 @@ class FolderRef : public FileRef {
   constexpr FolderRef() noexcept = default;
   explicit constexpr FolderRef(int number) noexcept : FileRef(number) {}
   explicit FolderRef(const Descriptor& open) noexcept : FileRef(open) {}
+  FolderRef(Descriptor&&) = delete;
 };
 
 }  // namespace paes

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call of the system has made, or the errno for which it failed: for calls on which a file
 // system answers millions of times, where a name that nothing has is no exception. No int becomes
-// one of these types by itself, and none of them becomes an int. So nobody takes an errno for a
-// descriptor, a count or success.
+// an Errno or a Result<void> by itself, and none of these types becomes an int. So nobody takes an
+// errno for a descriptor, a count or success. Only the value of a Result<T> may be converted to its
+// T.
 #pragma once
 
 #include <cassert>
@@ -74,7 +75,7 @@ class [[nodiscard]] Result<void> {
   }
   template <typename... Numbers>
   [[nodiscard]] constexpr bool failed_with(Numbers... numbers) const noexcept {
-    return Errno(number_).is(numbers...);
+    return !*this && error().is(numbers...);
   }
   // Calls `next` if it was done; its answer is a Result.
   template <typename Next>

@@ -3,6 +3,7 @@
 # Post-quantum keys go to age-plugin-pq where libcrypto has no ML-KEM.
 import base64
 import io
+import json
 import os
 import shlex
 import signal
@@ -102,6 +103,22 @@ def test_an_interrupted_run_is_continued_with_a_plugins_key(plugin, identity, te
     assert resumed_bytes(*sealing) > 0
     succeed("decrypt", "-i", identity, "-o", folder / "again", f"{text}.paes")
     assert (folder / "again").read_bytes() == text.read_bytes()
+
+
+def test_a_run_for_another_plugins_key_is_not_continued(plugin, identity, text, folder):
+    """Else the key that came later would open nothing."""
+    plugin()
+    text.write_bytes(text.read_bytes() * 400)
+    other = folder / "other.txt"
+    other.write_text(age_plugin_example.identity(bytes(16)) + "\n")
+    interrupt(["encrypt", "--resume", "-i", identity, "-T", "1", text], Path(f"{text}.paes"))
+    sealing = ["encrypt", "--resume", "-i", identity, "-i", other, "-i", other, "-T", "1", text]
+    assert resumed_bytes(*sealing) == 0
+    sealed = Path(f"{text}.paes")
+    for key in (identity, other):
+        succeed("decrypt", "-f", "-i", key, "-o", folder / "again", sealed)
+        assert (folder / "again").read_bytes() == text.read_bytes()
+    assert len(json.loads(succeed("inspect", "--json", sealed).out)["recipients"]) == 2
 
 
 def test_what_only_the_plugin_knows(plugin, identity):

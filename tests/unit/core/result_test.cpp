@@ -23,6 +23,7 @@ static_assert(!becomes<int, FileRef> && !becomes<FileRef, int> && !becomes<int, 
 static_assert(becomes<FolderRef, FileRef> && !becomes<FileRef, FolderRef>);
 static_assert(becomes<const Descriptor&, FileRef> && !becomes<const Descriptor&, FolderRef>);
 static_assert(!becomes<Descriptor, FileRef>);  // it would be closed
+static_assert(!std::is_constructible_v<FolderRef, Descriptor>);
 
 TEST(Result, HasAValueOrAnErrno) {
   const Result<std::size_t> none = Errno(ENOENT);
@@ -50,6 +51,7 @@ TEST(Result, GivesAwayWhatItHas) {
 TEST(Result, TheNextIsDoneAfterASuccessAlone) {
   const auto next = [] { return Result<int>(3); };
   EXPECT_EQ(*Result<void>().and_then(next), 3);
+  EXPECT_FALSE(Result<void>().failed_with(0));
   EXPECT_TRUE(Result<void>(Errno(EPERM)).and_then(next).failed_with(EPERM));
 }
 

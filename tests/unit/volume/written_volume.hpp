@@ -156,7 +156,8 @@ inline Text text_of(const WritableFile& file) {
   Text text(static_cast<std::size_t>(*length));
   const Result<std::size_t> bytes = file.read(0, text, "file");
   if (!bytes || *bytes != text.size()) {
-    throw std::runtime_error("the file cannot be read: " + bytes.error().message());
+    throw std::runtime_error("the file cannot be read: " +
+                             (bytes ? "too few bytes" : bytes.error().message()));
   }
   return text;
 }
