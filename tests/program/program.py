@@ -171,6 +171,11 @@ def tree(folder):
     return listing
 
 
+def all_below(folder):
+    """Every path below, sorted. Path.rglob of Python 3.11 fails at a link whose target is too long to follow."""
+    return sorted(Path(top) / name for top, folders, files in os.walk(folder) for name in (*folders, *files))
+
+
 def digest(path):
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -249,7 +249,7 @@ def fill(root, seed=1):
 def snapshot(root):
     """What anybody can see of a tree: path -> facts. Inodes are compared by which paths share one."""
     seen, inodes = {}, {}
-    for path in [root, *sorted(root.rglob("*"))]:
+    for path in [root, *program.all_below(root)]:
         status = path.lstat()
         name = str(path.relative_to(root))
         facts = {

@@ -415,7 +415,7 @@ def orphans_of(vault):
 
 def check_tree(point, writer, trees):
     root = point / writer.root
-    names = {str(path.relative_to(point)): path.is_dir() for path in [root, *root.rglob("*")]}
+    names = {str(path.relative_to(point)): path.is_dir() for path in [root, *program.all_below(root)]}
     for tree in trees:
         if names == {path: file is None for path, file in tree.items()}:
             for path, file in tree.items():
