@@ -43,6 +43,29 @@ def opened(backup: Path, key_file: Path) -> Iterator[tarfile.TarFile]:
         yield archive
 
 
+def extract(archive: tarfile.TarFile, folder: Path, members: list[tarfile.TarInfo]) -> None:
+    """Extract the members, and let none of them out of the folder."""
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(folder, members, filter="data")
+        return
+    # Python before 3.11.4 has no filter. Folders come last, and the deepest first, because their
+    # modes may forbid to write in them.
+    folders = sorted((one for one in members if one.isdir()), key=lambda one: -len(one.name))
+    root = folder.resolve()
+    for member in [one for one in members if not one.isdir()] + folders:
+        path = root / member.name
+        places = [path]
+        if member.issym():
+            places.append(path.parent / member.linkname)
+        elif member.islnk():
+            places.append(root / member.linkname)
+        elif not (member.isfile() or member.isdir()):
+            raise ValueError(f"{member.name}: is a device")
+        if not all(place.resolve().is_relative_to(root) for place in places):
+            raise ValueError(f"{member.name}: leads out of the folder")
+        archive.extract(member, root)
+
+
 def restore(backup: Path, key_file: Path, folder: Path, names: list[str]) -> None:
     """Restore what is below these names, or everything."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +78,7 @@ def restore(backup: Path, key_file: Path, folder: Path, names: list[str]) -> Non
         }
         if missing := [one for one in names if one not in found]:
             raise FileNotFoundError(f"not in the backup: {', '.join(missing)}")
-        archive.extractall(folder, wanted.values(), filter="data")
+        extract(archive, folder, list(wanted.values()))
 
 
 def main(command: str, *arguments: str) -> None:
