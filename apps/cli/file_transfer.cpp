@@ -52,13 +52,13 @@ void TransferOptions::declare_common(CLI::App& app, const std::string& schema) {
 }
 
 void TransferOptions::declare_output(CLI::App& app) {
-  const OptionGroup files(app, files_group);
+  const OptionGroup group(app, files_group);
   app.add_option("-o,--output", output, "where to write; - is standard output")->type_name("FILE");
   app.add_flag("-f,--force", overwrite, "replace an output that exists; write to a terminal");
 }
 
 void TransferOptions::declare_resume(CLI::App& app) {
-  const OptionGroup files(app, files_group);
+  const OptionGroup group(app, files_group);
   app.add_flag("--resume", resume,
                "keep progress on disk, and continue an interrupted --resume run");
 }

@@ -34,6 +34,7 @@ OptionGroup::OptionGroup(CLI::App& app, const char* heading)
   app_.option_defaults()->group(heading);
 }
 
+// The parser has taken this heading before. NOLINTNEXTLINE(bugprone-exception-escape)
 OptionGroup::~OptionGroup() { app_.option_defaults()->group(before_); }
 
 }  // namespace paes::cli

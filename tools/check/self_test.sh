@@ -342,8 +342,8 @@ reference() {
   sed -i "$1" include/paes/error.h
   tools/docs/build . made
 }
-must_fail "a comment that names no header" reference 's,What can be done about that,& (paes/none.hpp),'
-must_fail "a comment that names no function" reference 's,What can be done about that,& (paes_none),'
+must_fail "a comment that names no header" reference 's,What can be done about the last failure,& (paes/none.hpp),'
+must_fail "a comment that names no function" reference 's,What can be done about the last failure,& (paes_none),'
 must_pass reference ''
 complete() { tools/docs/complete.py . made; }
 must_pass complete

@@ -106,7 +106,7 @@ void check_target(const Target& target, const FilePlace& place, const OutputOpti
   }
 }
 
-const std::string standard_output_name = "standard output";
+constexpr const char* standard_output_name = "standard output";
 
 enum class Standard { no, yes, appends };
 

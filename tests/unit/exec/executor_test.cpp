@@ -27,7 +27,7 @@ struct Choice {
 std::vector<Choice> all_choices() {
   std::vector<Choice> all = {{Schedule::serial, 1}};
   for (const Schedule schedule : named_schedules()) {
-    for (const unsigned threads : {1, 2, 3, 8}) {
+    for (const unsigned threads : {1U, 2U, 3U, 8U}) {
       all.push_back({schedule, threads});
     }
   }
