@@ -33,9 +33,8 @@ Chunk chunk_at(Buffer& buffer, std::size_t index, std::size_t text_bytes,
   return {buffer.first_item + index, {text, bytes}, {text + bytes, chunking.tag_bytes}};
 }
 
-void copy_wanted(const Chunk& chunk, std::size_t chunk_text_bytes,
-                 const WantedText& wanted) noexcept {
-  const std::uint64_t begin = chunk.number * chunk_text_bytes;
+void copy_wanted(const Chunk& chunk, std::size_t full_bytes, const WantedText& wanted) noexcept {
+  const std::uint64_t begin = chunk.number * full_bytes;
   const std::uint64_t from = std::max(begin, wanted.offset);
   const std::uint64_t to = std::min(begin + chunk.text.size(), wanted.offset + wanted.to.size());
   if (from < to) {

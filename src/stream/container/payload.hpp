@@ -59,9 +59,8 @@ struct Chunk {
 };
 [[nodiscard]] Chunk chunk_at(Buffer& buffer, std::size_t index, std::size_t text_bytes,
                              const Chunking& chunking) noexcept;
-// Copies the wanted part of a chunk's text. Each chunk but the last has `chunk_text_bytes` of text.
-void copy_wanted(const Chunk& chunk, std::size_t chunk_text_bytes,
-                 const WantedText& wanted) noexcept;
+// Copies the wanted part of a chunk's text. Each chunk but the last has `full_bytes` of text.
+void copy_wanted(const Chunk& chunk, std::size_t full_bytes, const WantedText& wanted) noexcept;
 // Adds a chunk after all present ones; neighbours are joined.
 void append_chunk(std::vector<Range>& ranges, std::uint64_t chunk);
 
