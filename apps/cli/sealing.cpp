@@ -53,15 +53,18 @@ container::Suite parse_suite(const std::string& name) {
 }
 
 void SealOptions::declare(CLI::App& app, const std::string& terminal, bool has_new_identity) {
-  const OptionGroup keys(app, keys_group);
-  recipients.declare(app);
-  app.add_flag("-p,--passphrase", passphrase.ask,
-               "encrypt to a passphrase, asked for at " + terminal + "; without other recipients");
-  passphrase.declare(app, "", "encrypt to the passphrase in this file");
-  if (has_new_identity) {
-    app.add_option("--new-identity", new_identity,
-                   "make a key pair, keep it in this new file, and encrypt to it")
-        ->type_name("FILE");
+  {
+    const OptionGroup keys(app, keys_group);
+    recipients.declare(app);
+    app.add_flag(
+        "-p,--passphrase", passphrase.ask,
+        "encrypt to a passphrase, asked for at " + terminal + "; without other recipients");
+    passphrase.declare(app, "", "encrypt to the passphrase in this file");
+    if (has_new_identity) {
+      app.add_option("--new-identity", new_identity,
+                     "make a key pair, keep it in this new file, and encrypt to it")
+          ->type_name("FILE");
+    }
   }
   app.add_option("--suite", suite, "the cipher")
       ->type_name(join_choices(suite_names()))

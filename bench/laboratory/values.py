@@ -25,7 +25,7 @@ DERIVATIONS = {
     "time for a byte": lambda first, second, bytes_first, bytes_second: first / bytes_first / (second / bytes_second),
     # A rate in MB/s over that of so many bytes in so many seconds.
     "times as slow": lambda rate, seconds, count: rate * 1e6 * seconds / count,
-    # Of what added threads would add if they scaled perfectly, the share that they did add.
+    # The share of a perfect gain: what the added threads gave of what they would give if they scaled perfectly.
     "growth": lambda fewer, more, before, last: (more - fewer) / (fewer * (last / before - 1)),
     "percent for both": lambda one, other, all: 100 * (one + other) / all,
     # What is left of a parallel time beyond an equal share of the sequential one.
