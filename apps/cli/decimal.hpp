@@ -39,7 +39,7 @@ inline CLI::Option* takes_bytes(CLI::Option* option) {
         const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
         return text.empty() || (digits > 0 && digits <= most_digits)
                    ? std::string()
-                   : "'" + text + "': is no number of bytes";
+                   : "'" + text + "': is not a number of bytes";
       },
       "");
   return option->transform(CLI::AsSizeValue(true))

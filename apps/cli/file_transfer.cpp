@@ -127,7 +127,7 @@ void start_threads(const FileList& list, WorkChooser& chooser) {
     if (file.status != Status::not_begun) {
       continue;
     }
-    // What is no regular file, or an empty one, may be of any length.
+    // What is not a regular file, or an empty one, may be of any length.
     bytes = bytes && file.listed_bytes.value_or(0) != 0 ? std::optional(*bytes + *file.listed_bytes)
                                                         : std::nullopt;
   }
@@ -144,8 +144,8 @@ bool is_resumable(const TransferOptions& options, const stream::Input& input,
   if (!options.resume) {
     return false;
   }
-  refuse(!input.is_regular(), input.name() + ": is no regular file, which --resume needs");
-  refuse(output == "-", "standard output: is no regular file, which --resume needs",
+  refuse(!input.is_regular(), input.name() + ": is not a regular file, which --resume needs");
+  refuse(output == "-", "standard output: is not a regular file, which --resume needs",
          "name the output with -o");
   return input.is_seekable();
 }

@@ -101,7 +101,7 @@ void start_threads(const FileList& list, WorkChooser& chooser);
 void refuse_terminal(const stream::Input& input);
 
 // Whether --resume was asked for and means anything for this work: an empty file has nothing to
-// continue. Throws Error(usage) for an input that is no regular file, and for standard output.
+// continue. Throws Error(usage) for an input that is not a regular file, and for standard output.
 [[nodiscard]] bool is_resumable(const TransferOptions& options, const stream::Input& input,
                                 const std::string& output);
 

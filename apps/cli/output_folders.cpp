@@ -114,7 +114,7 @@ void OutputFolders::make_below(stream::Tree& tree, const std::string& below) {
 void OutputFolders::make_top(const std::string& path, mode_t mode) {
   struct stat status = {};
   if (stat(path.c_str(), &status) == 0) {
-    return;  // whoever opens it says so if it is no folder
+    return;  // whoever opens it says so if it is not a folder
   }
   const std::string parent = folder_of(path);
   if (!parent.empty()) {

@@ -107,7 +107,7 @@ void SealOptions::check(bool resume, const std::string& ways) const {
          "leave out -p or the recipients");
   refuse(!has_recipient && !passphrase.given(), "recipients: nobody could decrypt the output",
          "give " + ways);
-  refuse(resume && !new_identity.empty(), "resume: does not go with --new-identity",
+  refuse(resume && !new_identity.empty(), "resume: cannot be combined with --new-identity",
          "make the key first: paes keygen -o FILE");
   refuse(resume && !passphrase.given() && !has_identity,
          "resume: could not open what it has to continue",

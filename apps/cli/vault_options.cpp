@@ -76,7 +76,7 @@ SecretBytes read_regular_file(const std::string& path, std::size_t max_bytes) {
     throw_errno(path);
   }
   if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::failure, path + ": is no regular file");
+    throw Error(ErrorCode::failure, path + ": is not a regular file");
   }
   return stream::read_small_file(file.number(), path, max_bytes, &cancel());
 }
@@ -120,7 +120,7 @@ vault::Configuration VaultPlace::read_configuration() const {
     if (exists((std::filesystem::path(folder_) / reverse_configuration_name).string())) {
       refuse_reverse(folder_);
     }
-    throw Error(ErrorCode::failure, folder_ + ": is no vault: there is no gocryptfs.conf in it",
+    throw Error(ErrorCode::failure, folder_ + ": is not a vault: there is no gocryptfs.conf in it",
                 "--config names one that lies elsewhere; 'paes vault init' makes a vault");
   }
   SecretBytes text;
@@ -271,7 +271,7 @@ void VaultOptions::declare(CLI::App& app, bool needs_folder) {
 
 OpenedVault VaultOptions::open() const {
   refuse(!master_key_file.empty() && passphrase.given(),
-         "vault: a passphrase and --master-key exclude each other");
+         "vault: a passphrase and --master-key cannot be combined");
   const std::string path = place.configuration_path();
   vault::Configuration configuration = place.read_configuration();
   if (!master_key_file.empty()) {

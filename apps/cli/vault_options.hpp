@@ -35,7 +35,8 @@ class VaultPlace {
   [[nodiscard]] bool has_configuration_elsewhere() const noexcept { return !config_.empty(); }
 
   // Throws Error "PATH: why": as stream::read_small_file and parse_configuration do, and
-  // Error(failure) with a hint for a folder that is no vault, or one of gocryptfs's reverse mode.
+  // Error(failure) with a hint for a folder that is not a vault, or one of gocryptfs's reverse
+  // mode.
   [[nodiscard]] vault::Configuration read_configuration() const;
 
  private:

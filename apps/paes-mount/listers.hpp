@@ -21,7 +21,7 @@ class Listers {
   // Whether a process that begins to read a folder gets attributes, too. 0: a process that this
   // one cannot see.
   [[nodiscard]] bool wants_attributes(pid_t process) noexcept;
-  // A process has asked for the attributes of something that is no folder: whoever walks a tree
+  // A process has asked for the attributes of something that is not a folder: whoever walks a tree
   // asks for those of folders in any case.
   void has_asked(pid_t process) noexcept;
 

@@ -13,7 +13,7 @@ constexpr paes::cli::Program program = {
     "paes-mount",
     "Mounts a vault, a folder in the format of gocryptfs.",
     commands,
-    "'fusermount3 -u MOUNTPOINT' unmounts it; paes-mount(1) has it all.",
+    "'paes umount MOUNTPOINT' unmounts it; paes-mount(1) has it all.",
     "",
     true,
     [](std::string_view word) {

@@ -92,7 +92,7 @@ unsigned parse_number(const std::string& name, const std::string& text, unsigned
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || number < least || number > most) {
-    fail(name + "=" + text + ": is no number of " + things);
+    fail(name + "=" + text + ": is not a number of " + things);
   }
   return number;
 }
@@ -140,7 +140,7 @@ std::string hint_for_option_of_gocryptfs(std::string_view word) {
 std::chrono::seconds parse_duration(std::string_view text) {
   constexpr std::uint64_t longest = std::uint64_t{10} * 365 * 24 * 3600;
   const auto throw_no_time = [&] {
-    throw Error(ErrorCode::usage, "idle: '" + std::string(text) + "' is no time",
+    throw Error(ErrorCode::usage, "idle: '" + std::string(text) + "' is not a time",
                 "give seconds, or a time such as 15m, 2h30m or 1d");
   };
   std::uint64_t sum = 0;

@@ -47,7 +47,7 @@ std::string real_folder(const std::string& path) {
     throw_errno(path);
   }
   if (!S_ISDIR(status.st_mode)) {
-    fail(path, "is no folder");
+    fail(path, "is not a folder");
   }
   return real.get();
 }

@@ -70,7 +70,7 @@ void check_openssl(const CipherCommand& command, const CipherName& name) {
   refuse(!is_known, "--openssl: openssl enc has no " + name.name);
   refuse(command.no_pbkdf2 && !command.decrypt, "--no-pbkdf2: only reads what exists, with -d",
          "leave it out, so that PBKDF2 protects the passphrase");
-  refuse(command.no_pbkdf2 && command.iterations, "--no-pbkdf2: does not go with --iter",
+  refuse(command.no_pbkdf2 && command.iterations, "--no-pbkdf2: cannot be combined with --iter",
          "leave out one of them");
   refuse(command.is_base64 && !command.decrypt, "--base64: only reads what exists, with -d",
          "the command base64 makes text of the output");

@@ -55,7 +55,8 @@ int decrypt_files(DecryptCommand& command) {
   std::optional<ByteRange> range;
   if (!command.range.empty()) {
     range = parse_range(command.range);
-    refuse(command.transfer.resume, "range: does not go with --resume", "leave out one of them");
+    refuse(command.transfer.resume, "range: cannot be combined with --resume",
+           "leave out one of them");
     // The default name is that of the whole text, and with -f a part of it would replace that.
     refuse(command.transfer.output.empty(), "range: needs an output of its own",
            "name it with -o; -o - is standard output");

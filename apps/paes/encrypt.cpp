@@ -38,7 +38,7 @@ struct EncryptCommand {
 // Throws Error(usage) for an unknown name and for options that the format does not have.
 const stream::FileFormat& parse_format(const EncryptCommand& command) {
   const stream::FileFormat& format = stream::find_format(command.format);
-  const std::string why = ": does not go with --format " + command.format;
+  const std::string why = ": cannot be combined with --format " + command.format;
   refuse(!format.has_shape && command.has_suite, "suite" + why, "leave out one of them");
   refuse(!format.has_shape && command.has_reserve, "reserve" + why, "leave out one of them");
   refuse(!format.is_resumable && command.transfer.resume, "resume" + why, "leave out one of them");

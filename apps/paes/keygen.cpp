@@ -70,7 +70,7 @@ int make_key(const KeygenCommand& command) {
   refuse(command.json && command.output == "-",
          "keygen: --json needs -o, or the key would stand in the JSON");
   refuse(command.passphrase.given() && command.output == "-" && isatty(STDOUT_FILENO) != 0,
-         "keygen: an encrypted key is no text for a terminal", "name a file with -o");
+         "keygen: an encrypted key is not text for a terminal", "name a file with -o");
   const age::SharedIdentity identity =
       command.post_quantum ? age::generate_hybrid() : age::generate_x25519();
   const std::string public_key = identity->recipients().front()->text();

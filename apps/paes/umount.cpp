@@ -78,7 +78,7 @@ MountedPlace find_vault(const std::string& path, const std::string& real) {
   const std::vector<MountedPlace> table = read_mount_table();
   if (const MountedPlace* const found = find_mounted(table, real)) {
     if (found->type != type_of_vaults) {
-      fail(path, "is no mount of paes: its type is " + found->type,
+      fail(path, "is not a mount of paes: its type is " + found->type,
            "`umount` and `fusermount3 -u` unmount what others have mounted");
     }
     return *found;

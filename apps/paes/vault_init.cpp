@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `paes vault init`: makes an empty folder a vault. The configuration gets its name last, so that
-// what an interrupted run leaves is no vault, and another run completes it.
+// what an interrupted run leaves is not a vault, and another run completes it.
 #include <dirent.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -140,7 +140,7 @@ void check_folder_iv(const std::string& path) {
 
 void check(const VaultInitCommand& command) {
   refuse(command.plaintext_names && command.deterministic_names,
-         "vault init: --plaintext-names and --deterministic-names exclude each other");
+         "vault init: --plaintext-names and --deterministic-names cannot be combined");
   refuse(command.plaintext_names && command.long_name_max != 255,
          "vault init: names that are not encrypted are never too long",
          "leave out --long-name-max");

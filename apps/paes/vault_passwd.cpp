@@ -41,7 +41,7 @@ void keep_old(const std::string& path) {
       copy, stream::read_small_file(path, vault::max_configuration_bytes, &cancel()), false, path);
   print_note("paes: " + printable(copy) +
              ": the old configuration; remove it once the files have been read, because to a check "
-             "it is no part of the vault");
+             "it is not part of the vault");
 }
 
 // Gives back whether the key is known to be the vault's.

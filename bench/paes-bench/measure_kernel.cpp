@@ -364,7 +364,7 @@ Action declare(CLI::App& app) {
                  "time for each cipher, direction and size (the default is 2)")
       ->check(CLI::Range(0.0, 3600.0))
       ->check([](const std::string& text) {  // "nan" is in every range
-        return text.find_first_of("nN") == std::string::npos ? "" : text + " is no time";
+        return text.find_first_of("nN") == std::string::npos ? "" : text + " is not a time";
       });
   app.add_option("--clock", command->clock,
                  "wall (the default), or cpu: processor time, for ratios on a busy machine");

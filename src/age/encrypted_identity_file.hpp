@@ -14,8 +14,8 @@ namespace paes::age {
 [[nodiscard]] bool is_encrypted_identity_file(Bytes contents) noexcept;
 
 // Its identities. Throws Error(usage) if it is damaged or not an age file under a passphrase, or if
-// its content is no list of identities; Error(wrong_key) for a wrong passphrase; and Error(failure)
-// if its work factor is above default_max_work_factor. `wait` may throw to give up.
+// its content is not a list of identities; Error(wrong_key) for a wrong passphrase; and
+// Error(failure) if its work factor is above default_max_work_factor. `wait` may throw to give up.
 [[nodiscard]] std::vector<SharedIdentity> open_identity_file(Bytes contents,
                                                              const std::string& name,
                                                              Bytes passphrase,

@@ -120,7 +120,8 @@ WrappedKey HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) cons
       !libcrypto::ml_kem_768_encapsulate(
           Bytes(key_).first(ml_kem_768_public_key_bytes),
           MutableBytes(encapsulation).first(ml_kem_768_ciphertext_bytes), secret.ml_kem)) {
-    throw Error(ErrorCode::usage, "recipient: is no post-quantum key that anybody could have made");
+    throw Error(ErrorCode::usage,
+                "recipient: is not a post-quantum key that anybody could have made");
   }
   secret.combine(share, their_x25519);
   return {{{std::string(hybrid_type) + " " + base64::encode(encapsulation),

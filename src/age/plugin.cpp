@@ -279,7 +279,7 @@ SharedIdentity plugin_identity(std::string_view plugin, SecretBytes text, const 
 
 SharedIdentity plugin_identity_without_data(const std::string& plugin, const Prompts& prompts) {
   if (!is_name(plugin)) {
-    throw Error(ErrorCode::usage, "plugin '" + plugin + "': is no name of a plugin");
+    throw Error(ErrorCode::usage, "plugin '" + plugin + "': is not the name of a plugin");
   }
   std::string human_part = std::string(identity_prefix) + plugin + "-";
   std::transform(human_part.begin(), human_part.end(), human_part.begin(), to_capital);

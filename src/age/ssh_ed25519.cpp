@@ -51,7 +51,7 @@ Wire wire_of(const Ed25519PublicKey& key) {
 SshEd25519Recipient::SshEd25519Recipient(const Ed25519PublicKey& key, const std::string& name)
     : wire_(wire_of(key)) {
   if (!ed25519::to_x25519(key, key_)) {
-    throw Error(ErrorCode::usage, name + ": is no point of Ed25519's curve");
+    throw Error(ErrorCode::usage, name + ": is not a point of Ed25519's curve");
   }
   if (has_small_order(key_)) {
     throw Error(ErrorCode::usage, name + ": is of small order: anybody could open the file");

@@ -75,7 +75,7 @@ std::string new_temporary_name() {
 
 const char* why_not_own(const struct stat& status) noexcept {
   if (!S_ISREG(status.st_mode)) {
-    return "is no regular file";
+    return "is not a regular file";
   }
   if (status.st_uid != geteuid()) {
     return "is another user's";

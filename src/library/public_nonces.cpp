@@ -206,10 +206,11 @@ void NonceAllocator::State::read_file() {
     }
   }
   if (!is_found) {
-    throw Error(ErrorCode::corrupt,
-                path + (all.empty() ? ": is empty, and a counter of nonces never is"
-                                    : ": is no counter of nonces for this cipher, or is damaged"),
-                "begin with a new file and a new key");
+    throw Error(
+        ErrorCode::corrupt,
+        path + (all.empty() ? ": is empty, and a counter of nonces never is"
+                            : ": is not a counter of nonces for this cipher, or is damaged"),
+        "begin with a new file and a new key");
   }
 }
 

@@ -86,7 +86,7 @@ class Parser {
  private:
   // For what gocryptfs or a similar program did not write, or what is damaged.
   [[noreturn]] void refuse_as_corrupt(const std::string& why) const {
-    throw Error(ErrorCode::corrupt, name_ + ": is no configuration of gocryptfs: " + why,
+    throw Error(ErrorCode::corrupt, name_ + ": is not a configuration of gocryptfs: " + why,
                 "if it was one, a copy of it opens the vault, and so does the master key with a "
                 "new configuration");
   }
@@ -140,7 +140,7 @@ Json Parser::parse_json(Bytes text) const {
   };
   Json document = Json::parse(text.begin(), text.end(), look, /*allow_exceptions=*/false);
   require(!is_too_deep, "it is nested too deeply");
-  require(!document.is_discarded() && document.is_object(), "it is no JSON object");
+  require(!document.is_discarded() && document.is_object(), "it is not a JSON object");
   require(!has_twice, "a member stands there twice");
   return document;
 }
@@ -167,18 +167,18 @@ std::uint64_t Parser::number(const Json& object, std::string_view member,
   }
   require(found != nullptr, "the member " + std::string(member) + " is missing");
   require(found->is_number_unsigned(),
-          "the member " + std::string(member) + " is no number from 0 to 2^64 - 1");
+          "the member " + std::string(member) + " is not a number from 0 to 2^64 - 1");
   return found->get<std::uint64_t>();
 }
 
 std::vector<std::uint8_t> Parser::bytes(const Json& object, std::string_view member) const {
   const Json* const found = find(object, member);
   require(found != nullptr, "the member " + std::string(member) + " is missing");
-  require(found->is_string(), "the member " + std::string(member) + " is no text");
+  require(found->is_string(), "the member " + std::string(member) + " is not text");
   const auto& text = found->get_ref<const std::string&>();
   std::vector<std::uint8_t> data;
   require(text.size() % 4 == 0 && base64::append_decoded_public(text, data),
-          "the member " + std::string(member) + " is no Base 64");
+          "the member " + std::string(member) + " is not Base 64");
   return data;
 }
 
@@ -192,7 +192,7 @@ ScryptCost Parser::scrypt_cost(const Json& document) const {
   const std::uint64_t p = number(*object, "P");
   const std::uint64_t key_bytes = number(*object, "KeyLen");
   require(cost.salt.size() >= min_salt_bytes, "the salt is too short");
-  require(std::has_single_bit(n), "N of scrypt is no power of two");
+  require(std::has_single_bit(n), "N of scrypt is not a power of two");
   require(n >= std::uint64_t{1} << min_log2_n, "N of scrypt is too low to protect anything");
   require(n <= std::uint64_t{1} << max_log2_n, "N of scrypt is too high for any machine");
   require(r >= min_r && r <= max_r, "R of scrypt is out of range");
@@ -211,9 +211,9 @@ std::set<std::string> Parser::flags(const Json& document) const {
   if (list == nullptr || list->is_null()) {  // the first versions wrote null for an empty list
     return flags;
   }
-  require(list->is_array(), "FeatureFlags is no list");
+  require(list->is_array(), "FeatureFlags is not a list");
   for (const Json& flag : *list) {
-    require(flag.is_string(), "a feature flag is no text");
+    require(flag.is_string(), "a feature flag is not text");
     const auto& text = flag.get_ref<const std::string&>();
     constexpr std::size_t most_shown = 40;
     if (std::find(known_flags.begin(), known_flags.end(), text) == known_flags.end()) {
@@ -233,7 +233,7 @@ ContentCipher Parser::content_cipher(const std::set<std::string>& flags) const {
   const auto has = [&](std::string_view flag) { return flags.contains(std::string(flag)); };
   require(!(has(xchacha20_poly1305) && has(aes_siv)), "it has two ciphers for content");
   if (has(xchacha20_poly1305)) {
-    require(!has(gcm_iv_128), "XChaCha20Poly1305 and GCMIV128 exclude each other");
+    require(!has(gcm_iv_128), "XChaCha20Poly1305 and GCMIV128 cannot be combined");
     require(has(hkdf), "XChaCha20Poly1305 needs HKDF");
     return ContentCipher::xchacha20_poly1305;
   }
@@ -256,7 +256,7 @@ Features Parser::features(const Json& document) const {
   features.has_raw_base64 = has(raw_64);
   for (const std::string_view flag : {eme_names, dir_iv, long_names, raw_64, long_name_max}) {
     require(!(has(plaintext_names) && has(flag)),
-            "PlaintextNames and " + std::string(flag) + " exclude each other");
+            "PlaintextNames and " + std::string(flag) + " cannot be combined");
   }
   if (!has(plaintext_names) && !has(eme_names)) {
     refuse_as_unread("has names that are encrypted with CBC, as gocryptfs did before version 1.0",
@@ -282,7 +282,7 @@ Configuration Parser::parse(Bytes text) const {
   }
   Configuration configuration;
   if (const Json* const creator = find(document, "Creator"); creator != nullptr) {
-    require(creator->is_string(), "the member Creator is no text");
+    require(creator->is_string(), "the member Creator is not text");
     configuration.creator = creator->get<std::string>();
   }
   configuration.features = features(document);

@@ -155,7 +155,7 @@ def mount_space():
     words = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
     if shutil.which("unshare") is None:
         pytest.skip("unshare is missing (Debian package util-linux)")
-    # Where the root is no mount of its own, as after chroot(8), unshare(1) cannot make it private.
+    # Where the root is not a mount of its own, as after chroot(8), unshare(1) cannot make it private.
     tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         pytest.skip(f"no namespace of mounts here: {tried.stderr.strip()}")

@@ -350,7 +350,7 @@ def test_salted_files_in_base_64(lines, route, password, folder, random_bytes):
     bad[500] = ord("!")
     fail(*ours, "-o", folder / "out", stdin=bytes(bad), code=CORRUPT, says="Base 64")
     assert not (folder / "out").exists()
-    fail(*ours, stdin=b"Salted__ is no Base 64", code=CORRUPT)
+    fail(*ours, stdin=b"Salted__ is not Base 64", code=CORRUPT)
     binary = [word for word in ours if word != "-a"]
     fail(*binary, stdin=sealed, code=CORRUPT, says="not a file of openssl enc.*\\n.*in Base 64: add -a")
 

@@ -45,7 +45,7 @@ WRONG = [
     ("aes-128-cbc -d --key k16 --iv IV --no-pbkdf2", "--no-pbkdf2: belongs to --openssl"),
     ("aes-128-cbc --openssl --passphrase-file pass --md md4", "'md4'.*there are: md5, sha1, sha224, sha256, sha384, sha512"),
     ("aes-128-cbc --openssl --passphrase-file pass --no-pbkdf2", "--no-pbkdf2: only reads what exists, with -d"),
-    ("aes-128-cbc -d --openssl --passphrase-file pass --no-pbkdf2 --iter 5", "--no-pbkdf2: does not go with --iter"),
+    ("aes-128-cbc -d --openssl --passphrase-file pass --no-pbkdf2 --iter 5", "--no-pbkdf2: cannot be combined with --iter"),
     ("aes-128-cbc --openssl --passphrase-file pass --key k16", "leave out --key"),
     ("aes-128-cbc --openssl --passphrase-file pass --iv IV", "leave out --key"),
     ("aes-128-gcm --openssl --passphrase-file pass", "openssl enc has no"),

@@ -70,8 +70,8 @@ def test_without_a_thread_the_mount_works(own_vault, mounts, preloaded):  # noqa
 
 @pytest.mark.parametrize("options, says", [
     (["-w", "--ahead", "4097"], "--ahead"), (["-w", "--ahead", "-1"], "--ahead"), (["-w", "--ahead", "0x10"], "decimal"),
-    (["-o", "rw,ahead=4097"], "ahead=4097: is no number of blocks up to 4096"),
-    (["-o", "rw,ahead=many"], "ahead=many: is no number"), (["-o", "rw,ahead="], "ahead: has no value"),
+    (["-o", "rw,ahead=4097"], "ahead=4097: is not a number of blocks up to 4096"),
+    (["-o", "rw,ahead=many"], "ahead=many: is not a number"), (["-o", "rw,ahead="], "ahead: has no value"),
     (["-o", "rw,ahead"], "there is no such option"),
     (["--ahead", "16"], "mounted for reading"), (["-r", "--ahead", "16"], "nothing is sealed"),
     (["-w", "-o", "ahead=16,ro"], "nothing is sealed"),

@@ -332,8 +332,8 @@ def test_the_key_that_a_plugin_takes_by_default(plugin, identity, folder):
 
 @pytest.mark.parametrize("name, why", [
     ("nobody", "plugin nobody: there is no program age-plugin-nobody on the path"),
-    ("a/b", "plugin 'a/b': is no name of a plugin"),
-    ("", "plugin '': is no name of a plugin"),
+    ("a/b", "plugin 'a/b': is not the name of a plugin"),
+    ("", "plugin '': is not the name of a plugin"),
 ])
 def test_plugins_that_are_none(name, why, plugin, folder):
     plugin()

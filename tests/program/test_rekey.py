@@ -222,7 +222,7 @@ def test_reserved_room(folder, keys, other_keys):
     (["--reserve", "9000"], "--reserve"),
     (["--reserve", "-1"], "--reserve"),
     (["--reserve", "x"], "--reserve"),
-    (["--format", "age", "--reserve", "9"], "does not go with --format age"),
+    (["--format", "age", "--reserve", "9"], "cannot be combined with --format age"),
 ])
 def test_what_cannot_be_reserved(folder, keys, options, why):
     fail("encrypt", *options, "-r", keys.recipient, "-o", folder / "x", stdin=b"text", code=USAGE, says=why)

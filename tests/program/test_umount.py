@@ -259,7 +259,7 @@ def test_nothing_is_mounted_there(vault, mounts, tmp_path):
 
 
 def test_what_others_have_mounted():
-    umount("/proc", code=program.FAILURE, says="/proc: is no mount of paes: its type is proc\n")
+    umount("/proc", code=program.FAILURE, says="/proc: is not a mount of paes: its type is proc\n")
     assert is_mounted("/proc")
 
 
@@ -332,7 +332,7 @@ def test_a_folder_above_is_exchanged_meanwhile(vault, mounts, tmp_path):
     assert process.returncode == program.FAILURE
     program.assert_error_lines(said.decode(), "is in use by someone who cannot be seen from here")
     # By the time that it begins, something else may have the place already.
-    umount(user / "text", code=program.FAILURE, says="is no mount of paes: its type is tmpfs")
+    umount(user / "text", code=program.FAILURE, says="is not a mount of paes: its type is tmpfs")
     umount(tmp_path / "gone" / "text")
 
 

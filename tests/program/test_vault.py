@@ -505,7 +505,7 @@ def test_a_key_and_a_passphrase(made, secret, other):
     fail(
         *("vault", "passwd", "--master-key", made[1], "--passphrase-file", secret),
         *("--new-passphrase-file", other, made[0]),
-        code=USAGE, says="exclude each other",
+        code=USAGE, says="cannot be combined",
     )
     fail("vault", "passwd", "-f", "--passphrase-file", secret, made[0], code=USAGE, says="-f")
 
@@ -536,7 +536,7 @@ def test_folders_that_are_no_place_for_a_vault(folder, secret, unchanged):
 def test_requests_that_make_no_sense(folder, secret, unchanged):
     check = unchanged()
     for options, says in [
-        (("--plaintext-names", "--deterministic-names"), "exclude each other"),
+        (("--plaintext-names", "--deterministic-names"), "cannot be combined"),
         (("--plaintext-names", "--long-name-max", 100), "never too long"),
         (("--long-name-max", 61), "long-name-max"),
         (("--long-name-max", 256), "long-name-max"),
@@ -674,7 +674,7 @@ def test_who_reads_what(change, by_gocryptfs, by_paes, made):
 
 
 def test_folders_that_are_no_vault(folder):
-    fail("vault", "info", folder, code=FAILURE, says="is no vault: there is no gocryptfs.conf in it")
+    fail("vault", "info", folder, code=FAILURE, says="is not a vault: there is no gocryptfs.conf in it")
     fail("vault", "info", folder / "missing", code=FAILURE, says="No such file or directory")
     fail("vault", "info", code=USAGE, says="neither a folder nor --config")
     (folder / ".gocryptfs.reverse.conf").write_text("{}")
@@ -880,7 +880,7 @@ def test_a_configuration_under_another_name_in_the_vault(folder, secret, unchang
 def test_a_pipe_in_place_of_the_configuration(command, folder, secret):
     os.mkfifo(folder / CONFIGURATION)
     options = () if command == "info" else ("--passphrase-file", secret)
-    fail("vault", command, *options, folder, code=FAILURE, says="gocryptfs.conf: is no regular file",
+    fail("vault", command, *options, folder, code=FAILURE, says="gocryptfs.conf: is not a regular file",
          timeout_s=60)
 
 

@@ -27,7 +27,7 @@ KINDS = {
 }
 # The kinds of which pygocryptfs makes configurations that are none: what paes says of them.
 REFUSED = {
-    "plaintextnames": "PlaintextNames and DirIV exclude each other",
+    "plaintextnames": "PlaintextNames and DirIV cannot be combined",
     "longnamemax-62": "LongNameMax is only one of flag and value",
 }
 each_kind = pytest.mark.parametrize(("ours", "theirs"), KINDS.values(), ids=KINDS.keys())

@@ -155,7 +155,7 @@ def test_no_pipe_gets_what_was_found(command, walk_of):
     os.mkfifo(output)
     reader = os.open(output, os.O_RDONLY | os.O_NONBLOCK)
     code, messages = walk.run(lambda: None, "-f")
-    assert code == SOME_FAILED and f"{output}: is no regular file" in messages
+    assert code == SOME_FAILED and f"{output}: is not a regular file" in messages
     os.close(reader)
     assert stat.S_ISFIFO(output.lstat().st_mode)
 

@@ -83,25 +83,25 @@ void check_target(const Target& target, const FilePlace& place, const OutputOpti
     return;
   }
   if (options.file.role == FileRole::resumable) {
-    throw Error(ErrorCode::usage, name + ": is no regular file, which --resume needs");
+    throw Error(ErrorCode::usage, name + ": is not a regular file, which --resume needs");
   }
   if (options.file.role == FileRole::shared) {
-    throw Error(ErrorCode::usage, name + ": is no file that ranks could share",
+    throw Error(ErrorCode::usage, name + ": is not a file that ranks could share",
                 "name a new file with -o");
   }
   if (place.has_folder()) {
-    throw Error(ErrorCode::failure, name + ": is no regular file",
+    throw Error(ErrorCode::failure, name + ": is not a regular file",
                 "move it away, or name its input and -o in a command of their own");
   }
   if (options.overwrite) {
     return;
   }
   if (!options.is_named) {
-    throw Error(ErrorCode::failure, name + ": is no regular file",
+    throw Error(ErrorCode::failure, name + ": is not a regular file",
                 "give -f to write into it, or another name with -o");
   }
   if (!target.is_private && !is_null_device(target.status)) {
-    throw Error(ErrorCode::failure, name + ": is no regular file, and may be another user's",
+    throw Error(ErrorCode::failure, name + ": is not a regular file, and may be another user's",
                 "give -f to write into it, or another name with -o");
   }
 }

@@ -17,7 +17,7 @@ namespace paes::stream {
 // - A regular file is replaced and never opened.
 // - A symbolic link is followed, and its target is replaced or created. But in a place that has a
 //   folder no link is followed, and only a regular file is replaced.
-// - What is no regular file (/dev/null, a FIFO) is written to directly. Without overwrite, this
+// - What is not a regular file (/dev/null, a FIFO) is written to directly. Without overwrite, this
 //   happens only where no other user can have put it (output_target.hpp), and never to a block
 //   device.
 [[nodiscard]] std::unique_ptr<Output> create_output(const FilePlace& place,

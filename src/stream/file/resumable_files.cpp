@@ -56,7 +56,7 @@ Descriptor open_own_file(int folder, const std::string& file, const std::string&
   } else if (errno == ELOOP) {
     throw_in_the_way(name, "and is a symbolic link");
   } else if (errno == EISDIR || errno == ENXIO || errno == ENODEV) {
-    throw_in_the_way(name, "and is no regular file");
+    throw_in_the_way(name, "and is not a regular file");
   } else if (errno == EACCES) {
     throw_in_the_way(name, "and cannot be opened: " + std::string(std::strerror(errno)));
   } else if (errno != ENOENT) {
@@ -144,7 +144,7 @@ void ResumableFiles::read_header() {
   if (header == JournalHeader{}) {
     journal_is_new_ = true;
   } else if (!claims_to_be_journal(Bytes(header).first(got))) {
-    throw_in_the_way(journal_name(), "and is no journal of paes");
+    throw_in_the_way(journal_name(), "and is not a journal of paes");
   } else if (got == header.size()) {
     found_ = header;
   }

@@ -24,7 +24,7 @@ namespace paes::stream {
 [[nodiscard]] std::string journal_path(const std::string& target, int folder = AT_FDCWD);
 
 // For reading and writing. `folder` may be AT_FDCWD; `name` is for errors. Not open when there is
-// no such file; throws Error(failure) when it is no regular file of this user alone.
+// no such file; throws Error(failure) when it is not a regular file of this user alone.
 [[nodiscard]] Descriptor open_own_file(int folder, const std::string& file, const std::string& name,
                                        int more_flags = 0);
 

@@ -144,10 +144,10 @@ void wait_for_later_stamps(const SourceStamp& source, const Cancel* cancel) {
 
 void refuse_unless_resumable(const Input& input, Output& output) {
   if (!input.is_regular() || !input.is_seekable()) {
-    throw Error(ErrorCode::usage, input.name() + ": is no regular file, which --resume needs");
+    throw Error(ErrorCode::usage, input.name() + ": is not a regular file, which --resume needs");
   }
   if (output.resumable() == nullptr) {
-    throw Error(ErrorCode::usage, output.name() + ": is no regular file, which --resume needs",
+    throw Error(ErrorCode::usage, output.name() + ": is not a regular file, which --resume needs",
                 "name the output with -o");
   }
 }

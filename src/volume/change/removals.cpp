@@ -42,7 +42,7 @@ class DoomedFolder {
       }
     }
   }
-  // ENOTDIR if it is no folder.
+  // ENOTDIR if it is not a folder.
   [[nodiscard]] const Result<Descriptor>& content() const noexcept { return content_; }
 
   // It is open, and the caller has locked it and its parent. `name` is what it has by now. After a

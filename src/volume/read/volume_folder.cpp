@@ -24,7 +24,7 @@ constexpr int own_file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 bool is_shortage(Errno error) noexcept { return error.is(ENOMEM, EMFILE, ENFILE); }
 bool is_forbidden(Errno error) noexcept { return error.is(EACCES, EPERM); }
 
-// The whole of a small file. EFBIG if it is longer than `into`, ENXIO if it is no regular file.
+// The whole of a small file. EFBIG if it is longer than `into`, ENXIO if it is not a regular file.
 Result<std::size_t> read_own_file(const Backing& backing, FolderRef folder, const char* name,
                                   MutableBytes into) {
   const Result<Descriptor> file = backing.open(folder, name, own_file_flags);
@@ -110,7 +110,7 @@ Result<void> Folder::read_iv(std::string_view path, const std::function<bool()>&
       case ENXIO:
       case EAGAIN:
       case ESPIPE:
-        damage = "gocryptfs.diriv is no regular file";
+        damage = "gocryptfs.diriv is not a regular file";
         break;
       default:
         return volume_->failed(path, vault::folder_iv_name, bytes.error());
@@ -203,7 +203,7 @@ Result<std::string> Folder::long_name_of(std::string_view stored, std::string_vi
       return damaged("the file of its long name is too long");
     }
     if (error.is(ENXIO)) {
-      return damaged("the file of its long name is no regular file");
+      return damaged("the file of its long name is not a regular file");
     }
     if (!error.is(ENOENT)) {
       return damaged("the file of its long name cannot be read: " + error.message());

@@ -151,9 +151,9 @@ TEST(SshRecipients, RefusalsSayWhy) {
   };
   // 2 is no y-coordinate of the curve; 1 is that of the neutral point; -1 is of order 2.
   EXPECT_EQ(why(line_with(test::from_hex("02" + std::string(62, '0')))),
-            "recipient: is no point of Ed25519's curve");
+            "recipient: is not a point of Ed25519's curve");
   EXPECT_EQ(why(line_with(test::from_hex("01" + std::string(62, '0')))),
-            "recipient: is no point of Ed25519's curve");
+            "recipient: is not a point of Ed25519's curve");
   EXPECT_EQ(why(line_with(test::from_hex("ec" + std::string(60, 'f') + "7f"))),
             "recipient: is of small order: anybody could open the file");
 }

@@ -104,7 +104,7 @@ TEST_F(Files, AFifoIsWrittenToOnlyWhereNobodyElseCanPutOne) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
     const Error error = error_of([&] { (void)create_output(folder_ / "fifo", {}); });
     EXPECT_EQ(std::string(error.what()),
-              (folder_ / "fifo") + ": is no regular file, and may be another user's");
+              (folder_ / "fifo") + ": is not a regular file, and may be another user's");
     (void)create_output(folder_ / "fifo", {.overwrite = true});
   }
   for (const mode_t mode : {0700U, 0755U, 01755U}) {
@@ -112,7 +112,7 @@ TEST_F(Files, AFifoIsWrittenToOnlyWhereNobodyElseCanPutOne) {
     (void)create_output(folder_ / "fifo", {});
     const Error error =
         error_of([&] { (void)create_output(folder_ / "fifo", {.is_named = false}); });
-    EXPECT_EQ(std::string(error.what()), (folder_ / "fifo") + ": is no regular file");
+    EXPECT_EQ(std::string(error.what()), (folder_ / "fifo") + ": is not a regular file");
   }
   close(reader);
 }

@@ -373,10 +373,10 @@ TEST_F(Resume, WhatIsInTheWayIsNotTouched) {
     EXPECT_EQ(refused(), in_the_way + "and has another name as well");
     ASSERT_EQ(unlink(path.c_str()), 0);
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-    EXPECT_EQ(refused(), in_the_way + "and is no regular file");
+    EXPECT_EQ(refused(), in_the_way + "and is not a regular file");
     ASSERT_EQ(unlink(path.c_str()), 0);
     ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
-    EXPECT_EQ(refused(), in_the_way + "and is no regular file");
+    EXPECT_EQ(refused(), in_the_way + "and is not a regular file");
     ASSERT_EQ(rmdir(path.c_str()), 0);
     write_file(path, text_);
     ASSERT_EQ(chmod(path.c_str(), 0622), 0);

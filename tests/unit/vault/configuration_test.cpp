@@ -40,7 +40,7 @@ std::string changed(const std::function<void(Json&)>& change) {
 
 std::string why_corrupt(const std::string& text) {
   const std::string what = test::refusal(ErrorCode::corrupt, [&] { (void)parsed(text); });
-  const std::string before = "conf: is no configuration of gocryptfs: ";
+  const std::string before = "conf: is not a configuration of gocryptfs: ";
   EXPECT_TRUE(what.starts_with(before)) << what;
   EXPECT_EQ(what.find('\n'), std::string::npos);
   return what.substr(std::min(before.size(), what.size()));
@@ -139,7 +139,7 @@ TEST(VaultConfiguration, WhatIsNoJson) {
        {good + "x", good + "{}", "[" + good + "]", std::string("null"), std::string("{"),
         std::string("\xff\xfe{"), std::string("{\"a\": \"\xff\"}"), std::string("{\"a\": 1e999}"),
         std::string("{\"a\": 1,}"), std::string("// {}"), good.substr(0, good.size() - 3)}) {
-    EXPECT_EQ(why_corrupt(text), "it is no JSON object") << text;
+    EXPECT_EQ(why_corrupt(text), "it is not a JSON object") << text;
   }
   EXPECT_EQ(why_corrupt("{\"Version\": 2, \"Version\": 2}"), "a member stands there twice");
   EXPECT_EQ(why_corrupt("{\"x\": {\"a\": 1, \"a\": 1}}"), "a member stands there twice");
@@ -209,8 +209,8 @@ TEST(VaultConfiguration, ScryptsParameters) {
   const auto with = [](const char* member, std::uint64_t value) {
     return changed([&](Json& all) { all["ScryptObject"][member] = value; });
   };
-  EXPECT_EQ(why_corrupt(with("N", 1000)), "N of scrypt is no power of two");
-  EXPECT_EQ(why_corrupt(with("N", 0)), "N of scrypt is no power of two");
+  EXPECT_EQ(why_corrupt(with("N", 1000)), "N of scrypt is not a power of two");
+  EXPECT_EQ(why_corrupt(with("N", 0)), "N of scrypt is not a power of two");
   EXPECT_EQ(why_corrupt(with("N", 512)), "N of scrypt is too low to protect anything");
   EXPECT_EQ(why_corrupt(with("N", std::uint64_t{1} << 41)),
             "N of scrypt is too high for any machine");
@@ -223,7 +223,7 @@ TEST(VaultConfiguration, ScryptsParameters) {
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["ScryptObject"]["Salt"] = "AAAA"; })),
             "the salt is too short");
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["ScryptObject"]["Salt"] = "AA"; })),
-            "the member Salt is no Base 64");
+            "the member Salt is not Base 64");
 }
 
 TEST(VaultConfiguration, CostAsAWorkFactor) {
@@ -275,11 +275,11 @@ TEST(VaultConfiguration, CombinationsThatMakeNoSense) {
   EXPECT_EQ(why_corrupt(with({"HKDF", "XChaCha20Poly1305", "AESSIV", "EMENames"})),
             "it has two ciphers for content");
   EXPECT_EQ(why_corrupt(with({"HKDF", "XChaCha20Poly1305", "GCMIV128", "EMENames"})),
-            "XChaCha20Poly1305 and GCMIV128 exclude each other");
+            "XChaCha20Poly1305 and GCMIV128 cannot be combined");
   EXPECT_EQ(why_corrupt(with({"XChaCha20Poly1305", "EMENames"})), "XChaCha20Poly1305 needs HKDF");
   for (const char* const flag : {"EMENames", "DirIV", "LongNames", "Raw64", "LongNameMax"}) {
     EXPECT_EQ(why_corrupt(with({"HKDF", "GCMIV128", "PlaintextNames", flag})),
-              std::string("PlaintextNames and ") + flag + " exclude each other");
+              std::string("PlaintextNames and ") + flag + " cannot be combined");
   }
   EXPECT_EQ(why_corrupt(with({"HKDF", "GCMIV128", "EMENames", "LongNameMax"})),
             "LongNameMax is only one of flag and value");

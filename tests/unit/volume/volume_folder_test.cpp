@@ -146,10 +146,10 @@ TEST(VolumeFolder, LongNamesNeedTheirFile) {
   finds("the file of its long name is too long");
   std::filesystem::remove(beside);
   ASSERT_EQ(mkfifo(beside.c_str(), 0600), 0);
-  finds("the file of its long name is no regular file");
+  finds("the file of its long name is not a regular file");
   std::filesystem::remove(beside);
   std::filesystem::create_directory(beside);
-  finds("the file of its long name is no regular file");
+  finds("the file of its long name is not a regular file");
   std::filesystem::remove(beside);
   MadeVolume::write(made.root() / "elsewhere", right);
   std::filesystem::create_symlink("elsewhere", beside);
@@ -175,13 +175,13 @@ TEST(VolumeFolder, FolderIvsAreLookedAt) {
   std::filesystem::remove(iv);
   finds("is missing");
   ASSERT_EQ(mkfifo(iv.c_str(), 0600), 0);
-  finds("is no regular file");
+  finds("is not a regular file");
   std::filesystem::remove(iv);
   std::filesystem::create_directory(iv);
-  finds("is no regular file");
+  finds("is not a regular file");
   std::filesystem::remove(iv);
   std::filesystem::create_symlink("../gocryptfs.diriv", iv);
-  finds("is no regular file");
+  finds("is not a regular file");
   std::filesystem::remove(iv);
   for (std::size_t length = 0; length < right.size(); ++length) {
     MadeVolume::write(iv, Text(right.begin(), right.begin() + static_cast<std::ptrdiff_t>(length)));
@@ -195,7 +195,7 @@ TEST(VolumeFolder, FolderIvsAreLookedAt) {
   EXPECT_TRUE(Folder::open(volume, volume.root(), stored.c_str(), "d"));
 }
 
-// A link to a folder is no folder, and nothing that is no folder becomes one.
+// A link to a folder is not a folder, and nothing that is not a folder becomes one.
 TEST(VolumeFolder, LinksAreNotFollowed) {
   MadeVolume made;
   made.folder("d");
