@@ -9,38 +9,44 @@ from laboratory.values import derive, given, size
 KB, MB = 1 << 10, 1 << 20
 SIZES = [KB, 512 * KB, MB, 15 * MB, 128 * MB, 255 * MB]  # the study's
 ECB = "aes-128-ecb"
+PAGE = 4096  # bytes, of which ranks take whole ones
 
 
 def measure(lab):
     counts = tuple(lab.threads())
-    sizes = SIZES[:4] if lab.quick else SIZES
+    sizes = lab.sizes(SIZES[:4] if lab.quick else SIZES)
     rounds = lab.pick(3, 3)
     contests.threads(lab, sizes=sizes, counts=counts, rounds=rounds, first="speedup")
-    contests.threads(lab, sizes=lab.pick(SIZES[:3], SIZES[:4]), counts=counts, rounds=rounds,
+    contests.threads(lab, sizes=lab.sizes(lab.pick(SIZES[:3], SIZES[:4])), counts=counts, rounds=rounds,
                      directions=("decrypt",), first="speedup")
-    if lab.quick:
+    if lab.quick and sizes[-1] < SIZES[4]:
         lab.leave_out("128 and 255 MB", "for the time; --full has them")
-    if lab.cores == 1:
-        lab.leave_out("OpenMP", "there is one core")
+    if counts == (1,):
+        lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
     measure_ranks(lab, rounds)
     device.measure_too(lab, "E1")
 
 
 def measure_ranks(lab, rounds):
     """Numbers of ranks take turns, first on data in memory, then on data that rank 0 scatters and gathers."""
-    counts = lab.threads()
-    if counts[-1] < 4 and not lab.quick:
-        counts = [*counts, 4]
+    few = lab.powers_of_two()
+    # 1 is the first, because speedups are over one rank.
+    counts = list(dict.fromkeys([1, *lab.ranks([*few, 4] if few[-1] < 4 and not lab.quick else few)]))
     try:
         mpi.program()
-        for kind, quantity, sizes in (("memory", "time", lab.pick(SIZES[1:4], SIZES[1:5])),
+        for kind, quantity, usual in (("memory", "time", lab.pick(SIZES[1:4], SIZES[1:5])),
                                       ("scatter", "time with scatter and gather", lab.pick(SIZES[1:3], SIZES[1:4]))):
+            sizes = [size_ for size_ in lab.sizes(usual) if size_ % PAGE == 0]
+            if not sizes:
+                lab.leave_out(f"MPI: {quantity}", "no size is a number of whole pages")
+                continue
             rows = mpi.in_turns(lab, counts, kind, sizes, "--cipher", ECB, "--kernel", "compute", "--threads", 1,
                                 "--runs", 1, rounds=lab.pick(2, rounds))
             for place, _ in enumerate(sizes):
                 record_ranks(lab, quantity, {ranks: rows[ranks][place] for ranks in counts})
-        lab.leave_out("MPI above 15 MB, in memory above 128 MB",
-                      "for the time: each run is checked by encrypting and decrypting once more")
+        if "sizes" not in lab.chosen:
+            lab.leave_out("MPI above 15 MB, in memory above 128 MB",
+                          "for the time: each run is checked by encrypting and decrypting once more")
     except Unavailable as reason:
         lab.leave_out("MPI", str(reason))
 
@@ -145,7 +151,7 @@ def judge_all_faster(measured):
         here.append([f"{name} was ", speedups[largest], f" times as fast as one core at {size(largest)}",
                      f" and no faster at {', '.join(map(size, slower))}" if slower else ", and faster at every size"])
     if not held:
-        return Verdict("open", ["one core cannot show it"])
+        return Verdict("open", ["no number of threads or ranks above one had a core for each"])
     return Verdict(by_parts(held), separated(here))
 
 

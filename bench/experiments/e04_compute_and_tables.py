@@ -14,11 +14,11 @@ REDUCTION = "pousa_ci_aim/reduction_percent_aim_over_ci"
 
 
 def measure(lab):
-    sizes = lab.pick(SIZES[:3], SIZES)
-    for count in dict.fromkeys((1, lab.cores)):
+    sizes = lab.sizes(lab.pick(SIZES[:3], SIZES))
+    for count in lab.threads((1, lab.cores)):
         contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=(count,), rounds=3,
                          first="ratio to compute")
-    if lab.quick:
+    if lab.quick and "sizes" not in lab.chosen:
         lab.leave_out("128 and 255 MB", "for the time; --full has them")
     device.measure_too(lab, "E4")
 

@@ -17,11 +17,12 @@ def measure(lab):
     for kernel, sizes in (("compute", lab.pick([KB, 16 * KB, 256 * KB], [KB, 4 * KB, 64 * KB, MB, 4 * MB])),
                           ("auto", lab.pick([KB, 64 * KB, MB, 16 * MB],
                                             [KB, 4 * KB, 64 * KB, MB, 16 * MB, 256 * MB]))):
-        contests.threads(lab, sizes=sizes, kernels=(kernel,), ciphers=CIPHERS, rounds=3, piece_sizes=(BUFFER,),
+        contests.threads(lab, sizes=lab.sizes(sizes), kernels=(kernel,), ciphers=CIPHERS, rounds=3, piece_sizes=(BUFFER,),
                          first=f"rate to {CIPHERS[0]}")
         for row in lab.measurements:
             row["of"].setdefault("choice", kernel)
-    lab.leave_out(f"more than {size(lab.pick(256 * KB, 4 * MB))} with every step computed", "for the time")
+    if "sizes" not in lab.chosen:
+        lab.leave_out(f"more than {size(lab.pick(256 * KB, 4 * MB))} with every step computed", "for the time")
     device.measure_too(lab, "E7")
 
 

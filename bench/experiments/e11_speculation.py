@@ -12,12 +12,12 @@ def runs(lab):
     """(cipher, kernels, clients, workers, delays, bytes) of each run of the benchmark."""
     fast = contests.available_kernels("aes-256-ctr", ("bitslice", "aesni", "vaes512"))
     if lab.quick:
-        return [("aes-128-ctr", fast[-1:], (1, 2, 4), (0, 1), (0, 20), 8 * MIB),
-                ("aes-256-ctr", ["bitslice"], (1, 2, 4), (0, 1), (20,), 8 * MIB)]
+        return [("aes-128-ctr", fast[-1:], (1, 2, 4), (0, 1), lab.delays((0, 20)), 8 * MIB),
+                ("aes-256-ctr", ["bitslice"], (1, 2, 4), (0, 1), lab.delays((20,)), 8 * MIB)]
     clients, workers = (1, 2, 4, 8), (0, 1, 2, 4, 8)
-    return [("aes-128-ctr", fast, clients, workers, (0, 20), 32 * MIB),
-            ("aes-256-ctr", fast, clients, workers, (0, 20), 32 * MIB),
-            ("des-ede3-ctr", ["auto"], clients, (0, 1), (20,), 4 * MIB)]
+    return [("aes-128-ctr", fast, clients, workers, lab.delays((0, 20)), 32 * MIB),
+            ("aes-256-ctr", fast, clients, workers, lab.delays((0, 20)), 32 * MIB),
+            ("des-ede3-ctr", ["auto"], clients, (0, 1), lab.delays((20,)), 4 * MIB)]
 
 
 def measure(lab):

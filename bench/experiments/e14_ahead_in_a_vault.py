@@ -19,8 +19,8 @@ WAYS = ("random", "numbered", "ahead", "ready")  # of a block, as paes-bench nam
 def measure(lab):
     kernels = contests.available_kernels("aes-256-gcm", KERNELS)
     lab.step("blocks of a vault")
-    document = programs.paes_bench("vault", "--kernel", ",".join(kernels), "--ahead", AHEAD, "--delay-us", "0,20",
-                                   "--blocks", lab.pick(1024, 16384), "--runs", 5)
+    document = programs.paes_bench("vault", "--kernel", ",".join(kernels), "--ahead", AHEAD, "--delay-us",
+                                   ",".join(map(str, lab.delays((0, 20)))), "--blocks", lab.pick(1024, 16384), "--runs", 5)
     for row in document["results"]:
         of = {key: row[key] for key in ("kernel", "delay_us")}
         for way in row["ways"]:

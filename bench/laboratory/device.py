@@ -21,6 +21,8 @@ def measure(lab, name):
     if not program.exists():
         raise Unavailable("gpu_bench is not built")
     lab.step("the device")
+    if "sizes" in lab.chosen:
+        lab.leave_out("the chosen sizes with CUDA", "gpu_bench has sizes of its own")
     with tempfile.TemporaryDirectory(prefix="paes-lab-") as folder:
         path = Path(folder) / "gpu.json"
         programs.run([program, "--study", name, *lab.pick([], ["--full"]), "--seconds", 600, "--json", path],

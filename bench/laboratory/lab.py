@@ -26,11 +26,14 @@ def duration(seconds):
 
 
 class Lab:
-    """The argument of an experiment's measure(): the effort, the machine, and where measurements go."""
+    """The argument of an experiment's measure(): the effort, the machine, what the user chose, and where measurements
+    go."""
 
-    def __init__(self, quick, cores, progress):
+    def __init__(self, quick, cores, progress, parameters=None):
         self.quick = quick
         self.cores = cores
+        self.chosen = {}  # the user's parameters that the experiment has asked for
+        self._parameters = parameters or {}
         self.measurements = []
         self.left_out = []
         self._progress = progress
@@ -38,7 +41,30 @@ class Lab:
     def pick(self, quick, full):
         return quick if self.quick else full
 
-    def threads(self):
+    def _parameter(self, name, default):
+        """What the user chose, or else the experiment's own numbers."""
+        if name not in self._parameters:
+            return list(default)
+        self.chosen[name] = self._parameters[name]
+        return list(self._parameters[name])
+
+    def threads(self, default=None):
+        """Numbers of threads. 1 is the first, because speedups are over one thread. The default is all of powers_of_two()."""
+        return list(dict.fromkeys([1, *self._parameter("threads", default or self.powers_of_two())]))
+
+    def ranks(self, default=None):
+        """Numbers of MPI ranks. The default is all of powers_of_two()."""
+        return self._parameter("ranks", default or self.powers_of_two())
+
+    def sizes(self, default):
+        """Bytes of a message or a file."""
+        return self._parameter("sizes", default)
+
+    def delays(self, default):
+        """Microseconds between requests."""
+        return self._parameter("delays", default)
+
+    def powers_of_two(self):
         """1, 2, 4 and so on, up to the number of cores, which is always the last."""
         counts = [1]
         while counts[-1] * 2 <= self.cores:
@@ -117,9 +143,11 @@ class Progress:
         self._taken += seconds
 
 
-def new_document(effort):
+def new_document(effort, parameters):
     document = {"command": "lab", "version": VERSION, "effort": effort, "machine": programs.machine(),
                 "devices": programs.devices(), "finished": False, "experiments": {}}
+    if parameters:
+        document["parameters"] = parameters
     if document["devices"]["cuda"]["available"]:
         with contextlib.suppress(Unavailable):
             document["driver"] = energy.Nvml().driver_version()
@@ -149,6 +177,8 @@ def measure(experiment, lab, document):
         entry["outcome"], entry["reason"] = "failed", str(reason)
     entry["measurements"] = lab.measurements
     entry["left_out"] = lab.left_out
+    if lab.chosen:
+        entry["chosen"] = lab.chosen
     seconds = time.monotonic() - begun
     entry["seconds"] = round(seconds, 3)
     if experiment.measure is not None and seconds > 1:
@@ -168,7 +198,8 @@ def run(experiments, file: ResultFile, limit_seconds=None, again=False):
     begun = time.monotonic()
     for experiment in waiting:
         progress.begin(experiment)
-        lab = Lab(document["effort"] == "quick", document["machine"]["cores"], progress)
+        lab = Lab(document["effort"] == "quick", document["machine"]["cores"], progress,
+                  document.get("parameters"))
         spent = time.monotonic() - begun
         if limit_seconds and experiment.measure and spent + experiment.seconds["quick"] > limit_seconds:
             entry = {"outcome": "failed", "date": now(), "seconds": 0.0, "measurements": [],

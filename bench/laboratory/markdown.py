@@ -2,7 +2,7 @@
 """The report in Markdown, without figures."""
 from . import claims, published
 from .judgement import BUSY, OUTCOMES
-from .presentation import MISSING, NOT_RUN, asked_for, gpu, grouped, others, presentation, title_of
+from .presentation import MISSING, NOT_RUN, asked_for, chosen, gpu, grouped, others, presentation, title_of
 
 
 def words(parts):
@@ -70,6 +70,8 @@ def one(experiment, document):
     share = others(experiment, document)
     if share and float(share) > 100 * BUSY:
         lines += [f"Disturbed: other programs used {share} % of the processors meanwhile.", ""]
+    if words_ := chosen(experiment, document):
+        lines += [f"Chosen for this run: {words_}.", ""]
     for row in entry["left_out"]:
         lines.append(f"Left out: {row['what']}: {row['why']}.")
     return [*lines, ""]

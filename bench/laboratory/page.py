@@ -2,10 +2,10 @@
 """Makes one HTML page of one or several result files. The page needs nothing else, neither script nor network."""
 from html import escape
 
-from . import claims, published
+from . import claims, parameters, published
 from .figures import draw
 from .judgement import BUSY, OUTCOMES
-from .presentation import MISSING, NOT_RUN, asked_for, gpu, grouped, others, presentation, title_of
+from .presentation import MISSING, NOT_RUN, asked_for, chosen, gpu, grouped, others, presentation, title_of
 from .values import Value
 
 STYLE = """
@@ -138,6 +138,8 @@ def article(experiment, document, file, title):
     if share and float(share) > 100 * BUSY:
         body.append(f'<p class="soft"><b>Disturbed:</b> other programs used {number(share, file)} % of the processors '
                     "meanwhile.</p>")
+    if words := chosen(experiment, document):
+        body.append(f'<p class="soft"><b>Chosen for this run:</b> {text(words)}.</p>')
     body += [f'<p class="soft">Left out: {text(row["what"])}: {text(row["why"])}.</p>' for row in entry["left_out"]]
     return f"<article>{''.join(body)}</article>"
 
@@ -162,6 +164,8 @@ def machines(documents):
     rows.append(["GPU", *[gpu(document) for document in documents]])
     rows.append(["Effort", *[document["effort"] + ("" if document["finished"] else ", not finished")
                              for document in documents]])
+    if any("parameters" in document for document in documents):
+        rows.append(["Chosen", *[parameters.said(document.get("parameters", {})) or MISSING for document in documents]])
     body = "".join('<tr><th scope="row">' + text(row[0]) + "</th>" + "".join(f"<td>{text(value)}</td>" for value in row[1:])
                    + "</tr>" for row in rows)
     return f'<div class="table words"><table><tbody>{body}</tbody></table></div>'

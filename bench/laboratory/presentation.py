@@ -2,7 +2,7 @@
 """What the page and the Markdown summary show of an experiment's measurements in one result file."""
 import itertools
 
-from . import claims
+from . import claims, parameters
 from .experiment import OURS, Measured, Shown, Verdict
 from .judgement import DISTURBED
 from .values import Value
@@ -53,6 +53,15 @@ def others(experiment, document):
         name = experiment.uses
     share = document["experiments"].get(name, {}).get("others")
     return None if share is None else Value(100 * share, (f"entry:{name}/others",), "percent")
+
+
+def chosen(experiment, document):
+    """The parameters that the user chose for an experiment, in words; empty if there are none."""
+    entries = document["experiments"]
+    entry = entries.get(experiment.name, {})
+    if entry.get("outcome") == "derived":
+        entry = entries.get(experiment.uses, {})
+    return parameters.said(entry.get("chosen", {}))
 
 
 def title_of(document):

@@ -20,7 +20,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
-from experiments import all_experiments  # noqa: E402
+from experiments import all_experiments, e08_schedules as e08, e11_speculation as e11  # noqa: E402
 from laboratory import device, distil, energy, lab, markdown, results, tables, values  # noqa: E402
 from laboratory.experiment import Unavailable  # noqa: E402
 from laboratory.presentation import presentation  # noqa: E402
@@ -632,6 +632,71 @@ def test_a_devices_energy_is_what_nvml_says(nvml):
 
 def test_the_driver_is_the_one_that_nvml_names(nvml):
     assert energy.Nvml(nvml(0)).driver_version() == "580.82.07"
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--threads", "1,x"], "--threads: 'x' is not understood; an example is 1,2,4"),
+    (["--threads", ""], "--threads: '' is not understood; an example is 1,2,4"),
+    (["--threads", "2KiB"], "--threads: '2KiB' is not understood; an example is 1,2,4"),
+    (["--threads", "0"], "--threads: 0 is not from 1 to 4096"),
+    (["--threads", "1,2,1"], "--threads: 1 is there twice"),
+    (["--sizes", "1.5MiB"], "--sizes: '1.5MiB' is not understood; an example is 1KiB,1MiB"),
+    (["--sizes", "1KiB,1Kib"], "--sizes: '1Kib' is not understood; an example is 1KiB,1MiB"),
+    (["--sizes", "1MiB,1048576"], "--sizes: 1 MiB is there twice"),
+    (["--sizes", "0"], "--sizes: 0 is not from 16 B to 64 GiB"),
+    (["--sizes", "65GiB"], "--sizes: 65GiB is not from 16 B to 64 GiB"),
+    (["--sizes", "1KB"], "--sizes: 1KB is no multiple of 16 B"),
+    (["--ranks=-1"], "--ranks: '-1' is not understood; an example is 8,16,32"),
+    (["--delays", "1000001"], "--delays: 1000001 is not from 0 to 1000000"),
+])
+def test_a_parameter_that_cannot_be_is_refused_in_one_line(arguments, says, tmp_path):
+    done = run("lab", "--only", "E4", "--output", tmp_path / "result.json", *arguments)
+    assert done.returncode == 1 and done.stderr == f"lab: {says}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_chosen_numbers_replace_an_experiments_own(tmp_path):
+    path, here = tmp_path / "result.json", {"PAES_BIN": str(Path(program.PAES).parent)}
+    done = run("lab", "--only", "E4", "--sizes", "16KiB,1KiB", "--threads", "2", "--ranks", "1", "--output", path, **here)
+    assert done.returncode == 0, done.stderr
+    result = results.load(path)
+    parameters = {"threads": [2], "sizes": [1024, 16384]}
+    assert result["parameters"] == {**parameters, "ranks": [1]}
+    entry = result["experiments"]["E4"]
+    assert entry["chosen"].items() >= parameters.items()
+    on_processor = [row["of"] for row in entry["measurements"] if "threads" in row["of"]]
+    assert {of["bytes"] for of in on_processor} == {1024, 16384}
+    assert {of["threads"] for of in on_processor} == {1, 2}  # a speedup is over one thread
+
+    page = tmp_path / "page.html"
+    assert run("report", path, "--output", page).returncode == 0
+    for made in (page, page.with_suffix(".md")):
+        assert re.search(r"Chosen for this run:(</b>)? threads 2; sizes 1 KiB, 16 KiB", made.read_text())
+    assert "<td>threads 2; sizes 1 KiB, 16 KiB; ranks 1</td>" in page.read_text()
+
+    other = run("lab", "--only", "E2", "--continue", "--sizes", "1KiB", "--output", path, **here)
+    assert other.returncode == 1
+    assert other.stderr == f"lab: {path}: was begun with sizes 1 KiB, 16 KiB; here it is sizes 1 KiB\n"
+    other = run("lab", "--only", "E2", "--delays", "0", "--output", path, **here)
+    assert other.returncode == 1
+    assert other.stderr == f"lab: {path}: was begun with no --delays; here it is delays 0\n"
+    assert results.load(path) == result
+    for same in ([], ["--sizes", "1024,16KiB", "--threads", "2"]):
+        going_on = run("lab", "--only", "E2", "--continue", *same, "--output", path, **here)
+        assert going_on.returncode == 0, going_on.stderr
+    assert results.load(path)["parameters"] == result["parameters"]
+
+
+def test_numbers_are_an_experiments_own_unless_chosen():
+    quiet = type("Quiet", (), {"step": lambda self, what: None})()
+    own = lab.Lab(True, 2, quiet)
+    assert own.threads() == own.ranks() == [1, 2] and own.sizes((16, 32)) == [16, 32] and own.delays((0, 20)) == [0, 20]
+    assert own.chosen == {}
+    chosen = lab.Lab(True, 2, quiet, {"threads": [4, 8], "delays": [7]})
+    assert chosen.delays((0, 20)) == [7] and chosen.chosen == {"delays": [7]}
+    assert chosen.threads((1, 2)) == [1, 4, 8] and chosen.ranks() == [1, 2]
+    assert {tuple(delays) for *_, delays, _ in e11.runs(chosen)} == {(7,)}
+    assert e08.counts_of(chosen) == [4, 8]
 
 
 def test_threads_of_the_lab():
