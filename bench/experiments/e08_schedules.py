@@ -4,7 +4,7 @@ import secrets
 
 from laboratory import contests, scratch
 from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Verdict
-from laboratory.judgement import is_more
+from laboratory.judgement import by_parts, is_more
 from laboratory.values import derive, given, size
 
 KB, MB = 1000, 1000 * 1000
@@ -183,20 +183,48 @@ def judge_static(measured, blocks, files, cores):
 LEVEL = 0.25  # of what perfect scaling adds: with less, a speedup stays where it is
 
 
-def judge_levelling(blocks, cores):
-    """What the last threads add to dynamic's speedup, as a part of what they would add if they scaled perfectly."""
-    counts = [1, *blocks.within(cores)]
+def last_gain(runs, counts, bytes_, schedule):
+    """The speedups with the last two numbers of threads, and what the last threads add as a part of what they would
+    add if they scaled perfectly."""
+    before, last = counts[-2:]
+    fewer, more = (runs.speedup(bytes_, count, schedule) for count in (before, last))
+    return fewer, more, derive("growth", fewer, more, given(before), given(last))
+
+
+def no_growth(blocks, counts, cores):
+    """Why the speedups do not show how they grow with the threads, or None."""
     if not blocks.sizes:
         return Verdict("open", ["this result has no data that was handed out block by block"])
     if len(counts) < 3:
         return Verdict("open", [f"{cores} cores do not show how a speedup grows with the threads"])
-    before, last = counts[-2:]
-    fewer, more = (blocks.speedup(blocks.sizes[-1], count, "dynamic") for count in (before, last))
-    gain = derive("growth", fewer, more, given(before), given(last))
+    return None
+
+
+def judge_levelling(blocks, cores):
+    """What the last threads add to dynamic's speedup."""
+    counts = [1, *blocks.within(cores)]
+    if reason := no_growth(blocks, counts, cores):
+        return reason
+    fewer, more, gain = last_gain(blocks, counts, blocks.sizes[-1], "dynamic")
     return Verdict("holds" if float(gain) < LEVEL else "does not hold",
                    [f"on {size(blocks.sizes[-1])} in blocks, dynamic's speedup went from ", fewer,
-                    f" with {before} threads to ", more,
-                    f" with {last}, ", gain, " of what perfect scaling adds"])
+                    f" with {counts[-2]} threads to ", more,
+                    f" with {counts[-1]}, ", gain, " of what perfect scaling adds"])
+
+
+def judge_linear(measured, blocks, cores):
+    """Whether static's speedup still grows where dynamic's does less, and more on the largest data than on the
+    smallest."""
+    counts = [1, *blocks.within(cores)]
+    if reason := no_growth(blocks, counts, cores):
+        return reason
+    smallest, largest = blocks.sizes[0], blocks.sizes[-1]
+    small, static, dynamic = (last_gain(blocks, counts, bytes_, schedule)[2] for bytes_, schedule in (
+        (smallest, "static"), (largest, "static"), (largest, "dynamic")))
+    return Verdict(by_parts(float(static) - float(other) > measured.margin for other in (small, dynamic)),
+                   [f"in blocks, the step from {counts[-2]} to {counts[-1]} threads added ", static,
+                    f" of what perfect scaling adds with static on {size(largest)}, ", small,
+                    f" on {size(smallest)}, and ", dynamic, f" with dynamic on {size(largest)}"])
 
 
 def judge_growth(measured, runs, cores):
@@ -221,17 +249,18 @@ def show(measured):
         return Shown({name: Verdict("open", ["no number of threads above one had a core for each"]) for name in EXPERIMENT.judges}, panels, tables)
     return Shown({"meyer.static-better": judge_static(measured, blocks, files, cores),
                   "meyer.dynamic-levels-off": judge_levelling(blocks, cores),
-                  "meyer.static-linear": judge_growth(measured, files, cores)}, panels, tables,
+                  "meyer.static-linear": judge_linear(measured, blocks, cores),
+                  "meyer.gain-grows": judge_growth(measured, files, cores)}, panels, tables,
                  ["The schedules are judged where a thread takes one block at a time. Higher: by more than other "
                   f"programs may disturb. To stay at a speedup: the last threads add less than {LEVEL} of what perfect "
-                  "scaling adds. What OpenMP's dynamic schedule costs is one hand-over for each piece; with its "
+                  "scaling adds. Nearer to proportion: they add more of it. What OpenMP's dynamic schedule costs is one hand-over for each piece; with its "
                   "default, one iteration, that is one for each 16-byte block."])
 
 
 EXPERIMENT = Experiment(
     name="E8", title="Static and dynamic schedules",
     did=("meyer.key", "meyer.openmp", "meyer.schedules"),
-    judges=("meyer.static-better", "meyer.dynamic-levels-off", "meyer.static-linear"),
+    judges=("meyer.static-better", "meyer.dynamic-levels-off", "meyer.static-linear", "meyer.gain-grows"),
     here="Data of the same sizes in memory, handed out block by block (`paes-bench threads --piece 16`); files in "
          "memory by `paes cipher aes-128-ecb`, the whole program timed, in its own pieces; and both schedules by the "
          "bytes that a thread takes at a time. The kernel is `compute`.",

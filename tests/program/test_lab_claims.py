@@ -333,6 +333,26 @@ def test_schedules_are_judged_block_by_block(documents, dynamic, outcome):
     assert "block by block" in markdown.words(verdict.here) and "pieces" in markdown.words(verdict.here)
 
 
+@pytest.mark.parametrize("small, static, dynamic, outcome", [
+    (2.1, 3.9, 2.1, "holds"), (3.9, 3.9, 2.1, "in part"), (2.1, 3.9, 3.9, "in part"), (3.9, 3.9, 3.9, "does not hold"),
+    (2.1, None, 2.1, "open")])
+def test_a_speedup_in_proportion_is_judged_by_the_last_threads(documents, small, static, dynamic, outcome):
+    """By speedups with all threads: static's on the smallest and the largest data, and dynamic's on the largest."""
+    def change(rows):
+        of = {"place": "blocks", "piece_bytes": e08.BLOCK, "kernel": "compute", "executor": "openmp"}
+        runs = [(bytes_, count, schedule, speedup) for bytes_, fours in (
+                    (e08.SIZES[0], (small, small)), (e08.SIZES[-1], (static, dynamic)))
+                for count, schedule, speedup in ((1, "serial", 1.0), (2, "static", 1.9), (2, "dynamic", 1.9),
+                                                 (4, "static", fours[0]), (4, "dynamic", fours[1]))
+                if static or count < 4]
+        return [*rows, *({"of": {**of, "bytes": bytes_, "threads": count, "schedule": schedule},
+                          "quantity": "speedup", "unit": "ratio", "median": speedup, "rounds": 3}
+                         for bytes_, count, schedule, speedup in runs)]
+    document = lab_with(documents, "E8", change)
+    document["machine"]["cores"] = 4 if static else 2  # with two there is no further step
+    assert verdict_of(document, "E8", "meyer.static-linear").outcome == outcome
+
+
 def test_blocks_are_handed_out_one_at_a_time(monkeypatch, documents):
     """What E8 measures of both schedules, and that its verdict is made of it."""
     asked = []
