@@ -205,17 +205,21 @@ class StudyBench {
   }
 
   // The way of one study: each block is copied to the device, goes through its steps, and comes
-  // back.
-  double block_by_block(std::size_t bytes) {
-    put_image(cuda::study_kernel_steps, subject_);
+  // back. With `allocates`, each has memory of its own on the device, for as long as it is there.
+  double block_by_block(const cuda::DeviceKernel& kernel, std::size_t bytes, bool allocates) {
+    put_image(kernel, subject_);
     return seconds_of([&] {
       for (std::size_t at = 0; at < bytes; at += block_bytes) {
-        session_.runtime.copy_in(session_.stream, device_->data() + at, session_.text->data() + at,
-                                 block_bytes);
-        launch(cuda::study_kernel_steps, subject_, at, block_bytes);
-        session_.runtime.copy_out(session_.stream, out_->data() + at, device_out_->data() + at,
-                                  block_bytes);
+        void* const own = allocates ? session_.runtime.allocate(0, block_bytes) : nullptr;
+        auto* const in = allocates ? static_cast<std::uint8_t*>(own) : device_->data() + at;
+        std::uint8_t* const out = allocates ? in : device_out_->data() + at;
+        session_.runtime.copy_in(session_.stream, in, session_.text->data() + at, block_bytes);
+        launch_ecb(kernel, session_.stream, 0, in, out, block_bytes);
+        session_.runtime.copy_out(session_.stream, out_->data() + at, out, block_bytes);
         session_.runtime.wait(session_.stream);
+        if (allocates) {
+          session_.runtime.free(0, own);
+        }
       }
     });
   }
@@ -227,6 +231,12 @@ class StudyBench {
     job.counter_bits = static_cast<unsigned>(8 * subject.block_size());
     session_.runtime.launch(session_.stream, kernel,
                             {image_->data(), subject.key_bytes, {}, 0, nullptr}, job);
+  }
+  // ECB, on any stream.
+  void launch_ecb(const cuda::DeviceKernel& kernel, cuda::Stream stream, unsigned slot,
+                  const std::uint8_t* in, std::uint8_t* out, std::size_t bytes) {
+    session_.runtime.launch(stream, kernel, {image_->data(), subject_.key_bytes, {}, slot, nullptr},
+                            cuda::Job{subject_.operation(), in, out, bytes});
   }
   void put_image(const cuda::DeviceKernel& kernel, const test::RawSubject& subject) {
     if (kernel.image_bytes > image_room) {

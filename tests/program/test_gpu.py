@@ -105,9 +105,19 @@ def test_bench_has_the_studies_runs(bench):
         row["quantity"] for row in studies["E2"]["measurements"]}
     assert set(medians("E4", "time without copies", "kernel")) == {"cuda_compute", "cuda_tables"}
     assert set(medians("E7", "speedup", "cipher")) == {"aes-256-ecb", "aes-256-ctr", "des-ede3-ecb", "des-ede3-ctr"}
-    assert set(medians("E9", "time", "split")) == {"blocks", "inside", "steps"}
+    assert set(medians("E9", "time", "split")) == {"blocks", "inside", "steps", "grid"}
     assert set(medians("E10", "rate", "way")) == {"processor", "device", "hybrid"}
     assert 0 <= medians("E10", "share of device", "way")["hybrid"] <= 1
+
+
+# Each part of the lab that runs on a device is a program of its own.
+@pytest.mark.parametrize("name", ["E1", "E2", "E4", "E7", "E10"])
+def test_each_study_runs_alone_and_leaves_nothing_out_for_want_of_time(name, tmp_path):
+    done = subprocess.run([Path(program.PAES).parent / "gpu_bench", "--study", name, "--full", "--json", tmp_path / "one.json"],
+                          env=program.clean_environment(PAES_EMULATED_DEVICE="1"), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    found = json.loads((tmp_path / "one.json").read_text())
+    assert list(found["studies"]) == [name] and found["studies"][name]["measurements"] and found["failures"] == 0
 
 
 def test_bench_measures_one_study_alone(tmp_path):
