@@ -5,7 +5,7 @@
 // copies; the times of a copy or a kernel alone are the device's.
 #include "gpu/studies.hpp"
 
-#include "gpu/study_bench.hpp"
+#include "gpu/placed_study.hpp"
 
 namespace paes::bench {
 namespace {
@@ -255,6 +255,12 @@ class Studies : StudyBench {
     leave_out("ranks that have a GPU each", "there is one GPU");
   }
 
+  // E17: where the tables lie, threads in a thread block, and streams.
+  void places() {
+    const Section section(*this, "E17");
+    measure_placed_kernels(session_, *this, is_quick_);
+  }
+
  private:
   void add_block_by_block(std::vector<Entrant>& entrants, const cuda::DeviceKernel& kernel,
                           std::size_t bytes, bool allocates) {
@@ -286,6 +292,7 @@ struct Part {
 constexpr Part parts[] = {
     {"E1", &Studies::executors}, {"E2", &Studies::transfers},      {"E4", &Studies::tables},
     {"E7", &Studies::ciphers},   {"E9", &Studies::inside_a_block}, {"E10", &Studies::together},
+    {"E17", &Studies::places},
 };
 
 }  // namespace
