@@ -434,9 +434,11 @@ def with_device(tmp_path):
 
 def test_a_device_of_this_machine_is_measured(with_device, tmp_path):
     path = tmp_path / "result.json"
-    done = run("lab", "--only", "E2,E10", "--output", path, PAES_BIN=str(with_device))
+    done = run("lab", "--only", "E2,E10,E17", "--output", path, PAES_BIN=str(with_device))
     assert done.returncode == 0, done.stderr
     experiments = results.load(path)["experiments"]
+    assert {row["of"].get("tables") for row in experiments["E17"]["measurements"]} == {
+        None, "compute", "constant", "global", "shared", "banks"}
     assert {row["quantity"] for row in experiments["E2"]["measurements"]} >= {"host to device", "overlapped"}
     assert {row["of"]["way"] for row in experiments["E10"]["measurements"]} == {"processor", "device", "hybrid"}
     assert run("report", path, "--output", tmp_path / "page.html").returncode == 0
