@@ -24,7 +24,9 @@ def rate(kernel, gpu):
     """The bound in GB/s of a study's kernel on a GPU, as a Value; None if there is none."""
     for index, row in enumerate(document()["studies"]):
         if row["kernel"] == kernel and gpu in row["bounds"]:
-            return Value(row["bounds"][gpu]["gb_per_s"], (f"bound:studies/{index}/bounds/{gpu}/gb_per_s",))
+            # Sources of a number are separated by spaces.
+            place = f"studies/{index}/bounds/{gpu.replace(' ', '+')}/gb_per_s"
+            return Value(row["bounds"][gpu]["gb_per_s"], (f"bound:{place}",))
     return None
 
 

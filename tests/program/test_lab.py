@@ -126,7 +126,7 @@ def source(documents, file, where):
     kind, _, path = where.partition(":")
     if kind == "given":
         return float(path)
-    steps = path.split("/")
+    steps = path.replace("+", " ").split("/")
     if kind == "entry":
         return documents[file]["experiments"][steps[0]][steps[1]]
     if kind == "measured":
