@@ -18,11 +18,17 @@ The units of time are clocks of one multiprocessor for 32 blocks of the cipher, 
 are those of the table "Throughput of Native Arithmetic Instructions" of NVIDIA's CUDA C++ Programming Guide
 (results a clock and multiprocessor), which are the same for compute capability 8.0, 8.6, 8.9 and 9.0 as far as they are
 used here. The load-store unit serves 128 bytes a clock, be it of shared memory without conflicts of banks or of global
-memory; that is so for 32 banks of 4 bytes, and assumed for the rest."""
+memory; that is so for 32 banks of 4 bytes, and assumed for the rest.
+
+The studies' kernels (bench/gpu/placed_kernels.cu) look entries of tables up at random. What that costs is an
+expectation: in shared memory the most different words of one bank, by the same Guide; in constant memory the different
+words, which it says are served one after the other, here one a clock (assumed)."""
 
 import argparse
 import concurrent.futures
+import functools
 import json
+import math
 import os
 import pathlib
 import re
@@ -39,6 +45,7 @@ import cuda_resources
 import sass
 
 RECORD = ROOT / "bench/gpu/bounds.json"
+STUDIES = "bench/gpu/placed_kernels.cu"
 TOLERANCE = 0.03
 
 # Multiprocessors, the highest clock in GHz, and the memory's rate in GB/s.
@@ -92,12 +99,12 @@ def clocks_of(instruction):
     return clocks
 
 
-def add_up(way):
+def add_up(way, cost=clocks_of):
     """Clocks by pipe and the number of instructions, along a way through a loop."""
     total, count = {}, 0.0
     for instruction, often in way:
         count += often
-        for pipe, clocks in clocks_of(instruction).items():
+        for pipe, clocks in cost(instruction).items():
             total[pipe] = total.get(pipe, 0.0) + clocks * often
     return total, count
 
@@ -152,7 +159,7 @@ def blocks_a_start(kernel, what):
     return 64 if what == "CTR" else 8 if what.startswith("GCM") else None
 
 
-def count(lines, kernel, what, bits, architecture):
+def count(lines, kernel, what, bits, architecture, cost=clocks_of):
     """For one function: the clocks by pipe for 32 blocks, and the instructions per block."""
     blocks = sass.blocks_of(lines)
     loops = sass.loops_of(blocks)
@@ -177,14 +184,15 @@ def count(lines, kernel, what, bits, architecture):
         inner = trips(kernel, what, bits, architecture)
         way = sass.ways(blocks, loop, loops, lambda _: 1, accesses, inner)
         stored = sum(often for instruction, often in way if stores(instruction))
-        clocks, instructions = add_up(way)
+        clocks, instructions = add_up(way, cost)
         if every := blocks_a_start(kernel, what):
             on_way = {id(instruction) for instruction, _ in way}
             starts = [number for number in loop.body if id(blocks[number].instructions[0]) not in on_way
                       and sum(one.name == "LDS" and one.bits == 32 for one in blocks[number].instructions) >= 20]
             if len(starts) != 1:
                 raise sass.SassError(f"sass: {kernel}: {what}: {len(starts)} places start counters, and not 1")
-            longer, more = add_up(sass.ways(blocks, loop, loops, lambda _: 1, accesses, inner, starts[0]))
+            longer, more = add_up(sass.ways(blocks, loop, loops, lambda _: 1, accesses, inner, starts[0]),
+                                  cost)
             for pipe, value in longer.items():
                 clocks[pipe] = clocks.get(pipe, 0.0) + (value - clocks.get(pipe, 0.0)) / every
             instructions += (more - instructions) / every
@@ -200,6 +208,68 @@ def bound(clocks, gpu, block_bytes):
     by_pipe["memory"] = gpu["memory_gb_per_s"] / 2
     pipe = min(by_pipe, key=by_pipe.get)
     return by_pipe[pipe], pipe
+
+
+# ---- The studies' kernels, whose look-ups meet in a memory.
+
+LANES = 32
+BANKS = 32
+PLACES = ("compute", "constant", "global", "shared")  # bench/gpu/placed_kernels.hpp
+TABLE_WORDS = 256
+SBOX_WORDS = 64
+
+
+def different_words(words):
+    """How many different words a warp's look-ups at random places of a table are expected to read."""
+    return words * (1 - (1 - 1 / words) ** LANES)
+
+
+@functools.cache
+def busiest_bank(words):
+    """How many different words of one bank such look-ups are expected to read, in the bank where they are most."""
+    in_bank = words // BANKS
+
+    def of_a_bank(most):
+        """Coefficients of x^n / n! of the ways to read at most so many words of a bank in n look-ups."""
+        return [sum((-1) ** (read - other) * math.comb(in_bank, read) * math.comb(read, other) * other ** lanes
+                    for read in range(most + 1) for other in range(read + 1)) for lanes in range(LANES + 1)]
+
+    def ways(most):
+        all_banks = [1, *[0] * LANES]
+        for _ in range(BANKS):
+            one = of_a_bank(most)
+            all_banks = [sum(math.comb(lanes, here) * one[here] * all_banks[lanes - here] for here in range(lanes + 1))
+                         for lanes in range(LANES + 1)]
+        return all_banks[LANES]
+    return sum(1 - ways(most) / words ** LANES for most in range(in_bank))
+
+
+def clocks_of_placed(place):
+    """clocks_of() for the kernel whose tables lie there."""
+    words = SBOX_WORDS if place == "compute" else TABLE_WORDS
+
+    def cost(instruction):
+        clocks = clocks_of(instruction)
+        # Wider ones read round keys, whose address is the same for the whole warp, as is one that is no register.
+        if instruction.name == "LDC" and instruction.bits <= 32 and re.search(r"c\[0x3\]\[R\d", instruction.operands):
+            clocks["constant memory"] = different_words(words)
+        elif instruction.name == "LDS" and place == "shared":
+            clocks["load-store"] = busiest_bank(words)
+        return clocks
+    return cost
+
+
+def studies_of(text, architecture):
+    """The rows of the studies' kernels: ECB encryption with a key of 128 bits."""
+    functions = sass.functions(text)
+    rows = []
+    for (_, lines), name in zip(functions.items(), cuda_resources.demangle(list(functions))):
+        what, core, _, _ = cuda_resources.describe(name)
+        match = re.search(r"\(TablePlace\)(\d)", core)
+        place = PLACES[int(match[1])] if match else "compute"
+        rows.append(row_of(f"study_{place}", 128, what, architecture,
+                           count(lines, "study", what, 128, architecture, clocks_of_placed(place))))
+    return sorted(rows, key=lambda row: row["kernel"])
 
 
 # ---- The compiler and the disassembler.
@@ -219,12 +289,12 @@ def version_of(nvcc):
     return match[1]
 
 
-def disassemble(nvcc, nvdisasm, kernel, architecture):
+def disassemble(nvcc, nvdisasm, source, architecture):
     with tempfile.TemporaryDirectory() as folder:
         cubin = f"{folder}/cubin"
         subprocess.run([nvcc, "-std=c++20", "-O3", "--expt-relaxed-constexpr", "-ccbin", os.environ.get("CXX", "g++"),
-                        f"-I{ROOT}/src", f"-I{ROOT}/include", f"-arch=sm_{architecture}", "-cubin",
-                        str(ROOT / f"src/cuda/{kernel}.cu"), "-o", cubin], check=True)
+                        f"-I{ROOT}/src", f"-I{ROOT}/include", f"-I{ROOT}/bench", f"-arch=sm_{architecture}", "-cubin",
+                        str(ROOT / source), "-o", cubin], check=True)
         return subprocess.run([nvdisasm, "-c", cubin], check=True, capture_output=True, text=True).stdout
 
 
@@ -236,18 +306,23 @@ def kernels_of(text, kernel, architecture):
         what, core, _, _ = cuda_resources.describe(name)
         keys, _ = variants(kernel, what, core, architecture)
         for bits in keys:
-            clocks, instructions, stored = count(lines, kernel, what, bits, architecture)
-            block_bytes = 8 if kernel.startswith("cuda_des") else 16
-            row = {"kernel": kernel, "cipher": "des-ede3" if block_bytes == 8 else f"aes-{bits}", "what": what,
-                   "architecture": f"sm_{architecture}", "blocks_a_step": round(stored),
-                   "instructions_a_block": round(instructions, 1),
-                   "clocks_for_32_blocks": {pipe: round(value, 1) for pipe, value in sorted(clocks.items())}, "bounds": {}}
-            for gpu_name, gpu in GPUS.items():
-                if gpu["architecture"] == architecture:
-                    rate, pipe = bound(clocks, gpu, block_bytes)
-                    row["bounds"][gpu_name] = {"gb_per_s": round(rate, 1), "tb_per_s": round(rate * 8 / 1000, 2), "binds": pipe}
-            rows.append(row)
+            rows.append(row_of(kernel, bits, what, architecture, count(lines, kernel, what, bits, architecture)))
     return rows
+
+
+def row_of(kernel, bits, what, architecture, counted):
+    """A row of the record, of what count() found."""
+    clocks, instructions, stored = counted
+    block_bytes = 8 if kernel.startswith("cuda_des") else 16
+    row = {"kernel": kernel, "cipher": "des-ede3" if block_bytes == 8 else f"aes-{bits}", "what": what,
+           "architecture": f"sm_{architecture}", "blocks_a_step": round(stored),
+           "instructions_a_block": round(instructions, 1),
+           "clocks_for_32_blocks": {pipe: round(value, 1) for pipe, value in sorted(clocks.items())}, "bounds": {}}
+    for gpu_name, gpu in GPUS.items():
+        if gpu["architecture"] == architecture:
+            rate, pipe = bound(clocks, gpu, block_bytes)
+            row["bounds"][gpu_name] = {"gb_per_s": round(rate, 1), "tb_per_s": round(rate * 8 / 1000, 2), "binds": pipe}
+    return row
 
 
 def model(nvcc, nvdisasm, architectures):
@@ -257,10 +332,13 @@ def model(nvcc, nvdisasm, architectures):
     jobs = [(name, architecture) for name in sorted(names, key=lambda name: name != "cuda_tables")
             for architecture in architectures if variants(name, "CTR", "", architecture)[0]]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        texts = list(pool.map(lambda job: disassemble(nvcc, nvdisasm, *job), jobs))
+        texts = list(pool.map(lambda job: disassemble(nvcc, nvdisasm, f"src/cuda/{job[0]}.cu", job[1]), jobs))
+        studies = list(pool.map(lambda architecture: disassemble(nvcc, nvdisasm, STUDIES, architecture), architectures))
     rows = [row for job, text in zip(jobs, texts) for row in kernels_of(text, *job)]
     rows.sort(key=lambda row: (-int(row["architecture"][3:]), names.index(row["kernel"]), row["what"], row["cipher"]))
-    return {"model": 1, "nvcc": version_of(nvcc), "gpus": GPUS, "kernels": rows}
+    return {"model": 1, "nvcc": version_of(nvcc), "gpus": GPUS, "kernels": rows,
+            "studies": [row for architecture, text in sorted(zip(architectures, studies), reverse=True)
+                        for row in studies_of(text, architecture)]}
 
 
 # ---- The record.
@@ -269,10 +347,14 @@ def identity(row):
     return (row["kernel"], row["cipher"], row["what"], row["architecture"])
 
 
+def rows_of(document):
+    return document["kernels"] + document["studies"]
+
+
 def fallen(recorded, made, architectures):
     """What is wrong with the new bounds, one line each: fallen, gone, or not recorded."""
-    wanted = {identity(row): row for row in recorded["kernels"] if int(row["architecture"][3:]) in architectures}
-    found = {identity(row): row for row in made["kernels"]}
+    wanted = {identity(row): row for row in rows_of(recorded) if int(row["architecture"][3:]) in architectures}
+    found = {identity(row): row for row in rows_of(made)}
     lines = [f"{' '.join(key)}: is not in the record" for key in found.keys() - wanted.keys()]
     for key, row in wanted.items():
         if key not in found:
@@ -299,7 +381,7 @@ def check(made, architectures, path=RECORD):
     if lines:
         print("gpu-model: if that is meant, ./dev gpu-model --record writes the bounds anew", file=sys.stderr)
         return 1
-    print(f"gpu-model: {len(made['kernels'])} bounds are what is recorded, or better")
+    print(f"gpu-model: {len(rows_of(made))} bounds are what is recorded, or better")
     return 0
 
 

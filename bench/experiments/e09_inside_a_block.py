@@ -29,7 +29,8 @@ def measure(lab):
     device.measure_too(lab, "E9")
 
 
-CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block", "steps": "a launch for each step"}
+CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block", "steps": "a launch for each step",
+              "grid": "a launch for each step, a thread block for each byte or row"}
 
 
 def compared(measured, names, title, of):
@@ -73,48 +74,61 @@ def no_device():
     return Verdict("open", ["no CUDA device was measured"])
 
 
+def step_by_step(measured):
+    """The way on the device that launches each step of each block: with a grid of thread blocks for each step, or
+    where that was not measured with one thread block."""
+    return "grid" if measured.find("time", split="grid", executor="cuda") else "steps"
+
+
+LAUNCHED = {"steps": "a copy for each block and a launch for each step",
+            "grid": "memory and a copy for each block and a launch for each step, on a thread block for each byte or row,"}
+
+
 def judge_no_speedup(measured, count):
     """Whether the device, step by step, is behind the processor's threads, or without these behind its own blocks."""
-    if not measured.find("time", split="steps", executor="cuda"):
+    split = step_by_step(measured)
+    if not measured.find("time", split=split, executor="cuda"):
         return no_device()
     others = dict(split="blocks", threads=count) if count else dict(split="blocks", executor="cuda")
     name = f"{count} threads across blocks" if count else "the same device with a thread to a block"
     ratios = {}
-    for size_ in measured.factors("bytes", split="steps", executor="cuda"):
-        times = [measured.value("time", bytes=size_, **of) for of in (dict(split="steps", executor="cuda"), others)]
+    for size_ in measured.factors("bytes", split=split, executor="cuda"):
+        times = [measured.value("time", bytes=size_, **of) for of in (dict(split=split, executor="cuda"), others)]
         if all(times):
             ratios[size_] = derive("quotient", *times)
     largest = list(ratios)[-1]
     return Verdict(by_parts(float(ratio) > 1 for ratio in ratios.values()),
-                   ["a launch for each step of each block took ", ratios[largest],
+                   [f"{LAUNCHED[split]} took ", ratios[largest],
                     f" times as long as {name} ({size(largest)})"])
 
 
 def judge_growth(measured):
     """Whether the ways that copy each block fall behind the more, the larger the data."""
-    of = dict(split="steps", executor="cuda")
+    split = step_by_step(measured)
+    of = dict(split=split, executor="cuda")
     sizes = [size_ for size_ in measured.factors("bytes", "rate to across", **of) if size_ in SIZES]
     if len(sizes) < 2:
         return no_device()
     longer = [derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in (sizes[0], sizes[-1])]
     return Verdict("holds" if is_more(longer[1], longer[0], measured.margin) else "does not hold",
-                   ["a copy and launches for each block took ", longer[0],
+                   [f"{LAUNCHED[split]} took ", longer[0],
                     f" times as long as many blocks a launch at {size(sizes[0])} and ",
                     longer[1], f" times at {size(sizes[-1])}"])
 
 
 def judge_transfers(measured):
     """Whether the same sharing of a block's steps is fast where blocks do not move one by one."""
-    sizes = measured.factors("bytes", split="steps", executor="cuda")
+    launched = step_by_step(measured)
+    sizes = measured.factors("bytes", split=launched, executor="cuda")
     if not sizes:
         return no_device()
     inside, steps = (measured.value("rate to across", bytes=sizes[-1], split=split, executor="cuda")
-                     for split in ("inside", "steps"))
+                     for split in ("inside", launched))
     ratio = derive("quotient", inside, steps)
     return Verdict("holds" if float(ratio) > TRANSFERS else "does not hold",
                    ["with 16 threads to a block as well, but many blocks a launch and one copy of all, the device was ",
                     ratio,
-                    f" times as fast as with a copy and launches for each block ({size(sizes[-1])})"])
+                    f" times as fast as with {LAUNCHED[launched].rstrip(',')} ({size(sizes[-1])})"])
 
 
 def judge_blocks(measured):
@@ -158,6 +172,7 @@ EXPERIMENT = Experiment(
             "meyer.outlook-blocks"),
     here="The same steps: across blocks; inside each block (16 bytes of SubBytes, 4 rows of ShiftRows); both nested. "
          "Where there is a GPU: a thread to a block and 16 threads to a block, many blocks a launch; and a copy for "
-         "each block with a launch for each step, which has 16 threads for SubBytes and 4 for ShiftRows in one thread "
-         "block, in memory that is allocated once.",
+         "each block with a launch for each step, once with 16 threads for SubBytes and 4 for ShiftRows in one thread "
+         "block, in memory that is allocated once, and once with 16 thread blocks of a thread for SubBytes and 4 for "
+         "ShiftRows, in memory that is allocated for each block.",
     measure=measure, show=show, seconds={"quick": 4, "full": 40})

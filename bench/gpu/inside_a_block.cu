@@ -120,8 +120,9 @@ __global__ void run_inside(const Task task) {
   }
 }
 
+// The workers are threads of one thread block, or a thread block each.
 __global__ void run_step(const Place place, std::uint8_t* state, const RoundKeys* keys) {
-  take_step(place.step, threadIdx.x, state, keys->key[place.round]);
+  take_step(place.step, blockIdx.x * blockDim.x + threadIdx.x, state, keys->key[place.round]);
 }
 
 int run_all_inside(const Launch& launch, const Job& job) {
@@ -146,6 +147,7 @@ int run_all_inside(const Launch& launch, const Job& job) {
   return cudaGetLastError();
 }
 
+template <bool HasGrid>
 int run_all_steps(const Launch& launch, const Job& job) {
   Task task = {};
   if (!is_task(launch, job, task)) {
@@ -162,8 +164,9 @@ int run_all_steps(const Launch& launch, const Job& job) {
   for (std::uint64_t at = 0; at < task.blocks; ++at) {
     for (unsigned number = 0; number < steps_of(task.rounds); ++number) {
       const Place place = place_of(number, task.rounds);
-      run_step<<<1, workers_of(place.step), 0, stream>>>(place, task.out + at * block_bytes,
-                                                         task.keys);
+      const unsigned workers = workers_of(place.step);
+      run_step<<<HasGrid ? workers : 1, HasGrid ? 1 : workers, 0, stream>>>(
+          place, task.out + at * block_bytes, task.keys);
     }
   }
   return cudaGetLastError();
@@ -197,6 +200,7 @@ int emulate(const Launch& launch, const Job& job) {
 }
 
 constexpr auto run_all_inside = emulate;
+template <bool HasGrid>
 constexpr auto run_all_steps = emulate;
 
 #endif
@@ -204,7 +208,8 @@ constexpr auto run_all_steps = emulate;
 }  // namespace
 
 PAES_LAUNCHES(study_inside, run_all_inside, nullptr, nullptr, nullptr, nullptr);
-PAES_LAUNCHES(study_steps, run_all_steps, nullptr, nullptr, nullptr, nullptr);
+PAES_LAUNCHES(study_steps, run_all_steps<false>, nullptr, nullptr, nullptr, nullptr);
+PAES_LAUNCHES(study_grid, run_all_steps<true>, nullptr, nullptr, nullptr, nullptr);
 
 #else
 
@@ -242,6 +247,17 @@ const DeviceKernel study_kernel_steps = {
     .image_bytes = sizeof(RoundKeys),
     .prepare = prepare,
     .device = PAES_ON_DEVICE(study_steps),
+};
+const DeviceKernel study_kernel_grid = {
+    .name = "study_grid",
+    .cipher = Cipher::aes,
+    .summary = "a launch for each step of each block, a thread block for each byte or row",
+    .warning = warning,
+    .blocks = 1,
+    .takes_gcm = false,
+    .image_bytes = sizeof(RoundKeys),
+    .prepare = prepare,
+    .device = PAES_ON_DEVICE(study_grid),
 };
 
 #endif

@@ -5,7 +5,7 @@
 // copies; the times of a copy or a kernel alone are the device's.
 #include "gpu/studies.hpp"
 
-#include "gpu/study_bench.hpp"
+#include "gpu/placed_study.hpp"
 
 namespace paes::bench {
 namespace {
@@ -168,33 +168,34 @@ class Studies : StudyBench {
               "for the time that one thread would take");
   }
 
-  // E9: a copy and a launch for each step of each block; 16 threads per block, many blocks per
-  // launch; and one thread per block.
+  // E9: a copy and a launch for each step of each block, with a thread or with a thread block for
+  // each byte, and then memory for each block, too; 16 threads per block, many blocks per launch;
+  // and one thread per block.
   void inside_a_block() {
     const Section section(*this, "E9");
     expect(aes_128_ecb, sizes(meyer_sizes).back());
-    const std::size_t steps_most = is_quick_ ? 84992 : 4499968;
+    const std::size_t grid_most = 84992;
+    const std::size_t steps_most = is_quick_ ? grid_most : 4499968;
     for (const std::size_t bytes : sizes(meyer_sizes)) {
       std::vector<Entrant> entrants = {on_device(device_kernel("cuda_compute"), bytes),
                                        on_device(cuda::study_kernel_inside, bytes)};
       if (bytes <= steps_most) {
-        entrants.push_back(on_device(cuda::study_kernel_steps, bytes));
-        entrants.back().seconds = [this, bytes] { return block_by_block(bytes); };
-        out_of(
-            bytes, [&] { (void)block_by_block(bytes); }, "block by block");
+        add_block_by_block(entrants, cuda::study_kernel_steps, bytes, false);
+      }
+      if (bytes <= grid_most) {
+        add_block_by_block(entrants, cuda::study_kernel_grid, bytes, true);
       }
       in_turns(entrants);
-      constexpr const char* splits[] = {"\"blocks\"", "\"inside\"", "\"steps\""};
+      constexpr const char* splits[] = {"\"blocks\"", "\"inside\"", "\"steps\"", "\"grid\""};
       for (std::size_t i = 0; i < entrants.size(); ++i) {
         entrants[i].of.push_back({"split", splits[i]});
         record(entrants[i].of, "time", "s", entrants[i].taken);
         record(entrants[i].of, "rate to across", "ratio", times_as_fast(entrants[0], entrants[i]));
       }
     }
-    if (is_quick_) {
-      leave_out("a launch for each step of 4.5 MB on the GPU",
-                "for the time, which grows with the size");
-    }
+    leave_out(is_quick_ ? "a launch for each step of 4.5 MB on the GPU"
+                        : "a thread block for each byte of 4.5 MB on the GPU",
+              "for the time, which grows with the size");
   }
 
   // E10: all cores, the device, and both, on data many times as large as the device's memory for
@@ -254,7 +255,23 @@ class Studies : StudyBench {
     leave_out("ranks that have a GPU each", "there is one GPU");
   }
 
+  // E17: where the tables lie, threads in a thread block, and streams.
+  void places() {
+    const Section section(*this, "E17");
+    measure_placed_kernels(session_, *this, is_quick_);
+  }
+
  private:
+  void add_block_by_block(std::vector<Entrant>& entrants, const cuda::DeviceKernel& kernel,
+                          std::size_t bytes, bool allocates) {
+    const auto run = [this, &kernel, bytes, allocates] {
+      return block_by_block(kernel, bytes, allocates);
+    };
+    out_of(
+        bytes, [&] { (void)run(); }, kernel.name);
+    entrants.push_back({factors(kernel.name, "cuda", bytes), run});
+  }
+
   static const cuda::DeviceKernel& kernel_of(const RawSubject& subject, bool computes) {
     if (computes) {
       return device_kernel(subject.cipher == Cipher::aes ? "cuda_compute" : "cuda_des_compute");
@@ -275,6 +292,7 @@ struct Part {
 constexpr Part parts[] = {
     {"E1", &Studies::executors}, {"E2", &Studies::transfers},      {"E4", &Studies::tables},
     {"E7", &Studies::ciphers},   {"E9", &Studies::inside_a_block}, {"E10", &Studies::together},
+    {"E17", &Studies::places},
 };
 
 }  // namespace

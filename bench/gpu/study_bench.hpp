@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "cuda/device_kernel.hpp"
+#include "cuda/memory.hpp"
 #include "gpu/host_to_host.hpp"
 #include "gpu/study_kernels.hpp"
 #include "raw_start.hpp"
@@ -204,18 +205,67 @@ class StudyBench {
             })};
   }
 
+  // By the device's clock, with the text there. The launch that is timed is entered while another
+  // one runs, so that the host's way to the device is not timed.
+  double launch_seconds(const cuda::DeviceKernel& kernel, std::size_t bytes) {
+    put_image(kernel, subject_);
+    launch(kernel, subject_, 0, bytes);
+    session_.stopwatch->start(session_.stream);
+    launch(kernel, subject_, 0, bytes);
+    session_.stopwatch->stop(session_.stream);
+    session_.runtime.wait(session_.stream);
+    return session_.stopwatch->seconds();
+  }
+
+  // ECB of the text in pieces. The next of some streams copies, encrypts and copies back each of
+  // them, so that copies overlap with encryption if there are several streams.
+  [[nodiscard]] Entrant on_streams(const cuda::DeviceKernel& kernel, std::size_t bytes,
+                                   unsigned count, std::size_t piece_bytes) {
+    std::vector<std::shared_ptr<cuda::OwnedStream>> streams;
+    for (unsigned i = 0; i < count; ++i) {
+      streams.push_back(std::make_shared<cuda::OwnedStream>(session_.runtime, 0));
+    }
+    const auto run = [this, &kernel, bytes, piece_bytes, streams] {
+      put_image(kernel, subject_);
+      return seconds_of([&] {
+        unsigned slot = 0;
+        for (std::size_t at = 0; at < bytes; at += piece_bytes) {
+          const std::size_t part = std::min(piece_bytes, bytes - at);
+          const cuda::Stream stream = streams[slot]->get();
+          session_.runtime.copy_in(stream, device_->data() + at, session_.text->data() + at, part);
+          launch_ecb(kernel, stream, slot, device_->data() + at, device_out_->data() + at, part);
+          session_.runtime.copy_out(stream, out_->data() + at, device_out_->data() + at, part);
+          slot = (slot + 1) % static_cast<unsigned>(streams.size());
+        }
+        for (const auto& stream : streams) {
+          session_.runtime.wait(stream->get());
+        }
+      });
+    };
+    out_of(
+        bytes, [&] { (void)run(); }, kernel.name);
+    Factors of = factors(kernel.name, "cuda", bytes);
+    of.push_back({"streams", std::to_string(count)});
+    of.push_back({"piece_bytes", std::to_string(piece_bytes)});
+    return {of, run};
+  }
+
   // The way of one study: each block is copied to the device, goes through its steps, and comes
-  // back.
-  double block_by_block(std::size_t bytes) {
-    put_image(cuda::study_kernel_steps, subject_);
+  // back. With `allocates`, each has memory of its own on the device, for as long as it is there.
+  double block_by_block(const cuda::DeviceKernel& kernel, std::size_t bytes, bool allocates) {
+    put_image(kernel, subject_);
     return seconds_of([&] {
       for (std::size_t at = 0; at < bytes; at += block_bytes) {
-        session_.runtime.copy_in(session_.stream, device_->data() + at, session_.text->data() + at,
-                                 block_bytes);
-        launch(cuda::study_kernel_steps, subject_, at, block_bytes);
-        session_.runtime.copy_out(session_.stream, out_->data() + at, device_out_->data() + at,
-                                  block_bytes);
+        void* const own = allocates ? session_.runtime.allocate(0, block_bytes) : nullptr;
+        auto* const in = allocates ? static_cast<std::uint8_t*>(own) : device_->data() + at;
+        std::uint8_t* const out = allocates ? in : device_out_->data() + at;
+        session_.runtime.copy_in(session_.stream, in, session_.text->data() + at, block_bytes);
+        launch_ecb(kernel, session_.stream, 0, in, out, block_bytes);
+        session_.runtime.copy_out(session_.stream, out_->data() + at, out, block_bytes);
         session_.runtime.wait(session_.stream);
+        if (allocates) {
+          session_.runtime.free(0, own);
+        }
       }
     });
   }
@@ -227,6 +277,12 @@ class StudyBench {
     job.counter_bits = static_cast<unsigned>(8 * subject.block_size());
     session_.runtime.launch(session_.stream, kernel,
                             {image_->data(), subject.key_bytes, {}, 0, nullptr}, job);
+  }
+  // ECB, on any stream.
+  void launch_ecb(const cuda::DeviceKernel& kernel, cuda::Stream stream, unsigned slot,
+                  const std::uint8_t* in, std::uint8_t* out, std::size_t bytes) {
+    session_.runtime.launch(stream, kernel, {image_->data(), subject_.key_bytes, {}, slot, nullptr},
+                            cuda::Job{subject_.operation(), in, out, bytes});
   }
   void put_image(const cuda::DeviceKernel& kernel, const test::RawSubject& subject) {
     if (kernel.image_bytes > image_room) {

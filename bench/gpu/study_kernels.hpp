@@ -18,4 +18,9 @@ extern const DeviceRuns on_device_study_inside;
 extern const DeviceKernel study_kernel_steps;
 extern const DeviceRuns on_device_study_steps;
 
+// Those launches with a grid of 16 thread blocks for SubBytes and AddRoundKey and of 4 for
+// ShiftRows and MixColumns, each of one thread.
+extern const DeviceKernel study_kernel_grid;
+extern const DeviceRuns on_device_study_grid;
+
 }  // namespace paes::cuda

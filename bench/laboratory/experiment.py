@@ -117,6 +117,12 @@ class Measured:
         self._asked = set() if asked is None else asked  # (name, index, member) of what show() has asked for
 
     @property
+    def device(self):
+        """The name of the machine's GPU, or None."""
+        found = self._document["devices"]["cuda"]["devices"]
+        return found[0]["name"] if found else None
+
+    @property
     def margin(self):
         """What figures must differ by to count as different."""
         return judgement.margin(self.entry.get("others"))

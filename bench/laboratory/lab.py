@@ -158,8 +158,9 @@ def measure(experiment, lab, document):
     """Measures one experiment and returns its entry, even if it failed or was not available."""
     begun, processors = time.monotonic(), processor_seconds()
     entry = {"outcome": "measured", "date": now(), "seconds": 0.0, "measurements": [], "left_out": []}
-    if "commit" in document["machine"]:
-        entry["commit"] = document["machine"]["commit"]
+    # A file may have been begun with another build.
+    if commit := programs.machine().get("commit"):
+        entry["commit"] = commit
     try:
         if experiment.measure is None:
             of = document["experiments"].get(experiment.uses, {"outcome": "missing"})
@@ -181,7 +182,7 @@ def measure(experiment, lab, document):
         entry["chosen"] = lab.chosen
     seconds = time.monotonic() - begun
     entry["seconds"] = round(seconds, 3)
-    if experiment.measure is not None and seconds > 1:
+    if experiment.measure is not None and lab.measurements and seconds > 1:
         every, ours = (after - before for before, after in zip(processors, processor_seconds()))
         share = (every - ours) / (seconds * os.cpu_count())
         entry["others"] = round(min(max(share, 0.0), 1.0), 3)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that know where they come from. A Value names its places in a result file or in bench/published.json, and how it was computed
-from the numbers there. So every number of a page can be checked."""
+"""Numbers that know where they come from. A Value names its places in a result file, in bench/published.json or in bench/gpu/bounds.json,
+and how it was computed from the numbers there. So every number of a page can be checked."""
 import math
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ DERIVATIONS = {
 @dataclass(frozen=True)
 class Value:
     number: float
-    sources: tuple  # "published:PATH", "measured:EXPERIMENT/INDEX/FIELD", "given:NUMBER"
+    sources: tuple  # "published:PATH", "measured:EXPERIMENT/INDEX/FIELD", "given:NUMBER", "bound:PATH"
     how: str = "itself"
     digits: int = 3  # that are shown
 

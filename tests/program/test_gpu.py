@@ -90,12 +90,12 @@ def test_bench_measures_every_mode(bench):
 
 def test_bench_has_the_studies_runs(bench):
     studies = bench[0]["studies"]
-    assert list(studies) == ["E1", "E2", "E4", "E7", "E9", "E10"]
+    assert list(studies) == ["E1", "E2", "E4", "E7", "E9", "E10", "E17"]
     for study in studies.values():
         assert study["measurements"]
         for row in study["measurements"]:
             assert 0 < row["min"] <= row["median"] <= row["max"] or row["unit"] == "share", row
-            assert row["rounds"] == 5
+            assert row["rounds"] == (1 if row["unit"] == "count" else 5)
 
     def medians(name, quantity, factor):
         return {row["of"][factor]: row["median"] for row in studies[name]["measurements"] if row["quantity"] == quantity}
@@ -105,9 +105,54 @@ def test_bench_has_the_studies_runs(bench):
         row["quantity"] for row in studies["E2"]["measurements"]}
     assert set(medians("E4", "time without copies", "kernel")) == {"cuda_compute", "cuda_tables"}
     assert set(medians("E7", "speedup", "cipher")) == {"aes-256-ecb", "aes-256-ctr", "des-ede3-ecb", "des-ede3-ctr"}
-    assert set(medians("E9", "time", "split")) == {"blocks", "inside", "steps"}
+    assert set(medians("E9", "time", "split")) == {"blocks", "inside", "steps", "grid"}
     assert set(medians("E10", "rate", "way")) == {"processor", "device", "hybrid"}
     assert 0 <= medians("E10", "share of device", "way")["hybrid"] <= 1
+
+
+def test_tables_lie_in_every_memory_with_every_number_of_threads(bench):
+    rows = bench[0]["studies"]["E17"]["measurements"]
+    counts = (64, 128, 256, 512, 1024)
+    ways = {(place, blocks, count) for place in ("compute", "constant", "global", "shared")
+            for blocks in ("one", "all") for count in counts}
+
+    def of(quantity):
+        return [row for row in rows if row["quantity"] == quantity]
+
+    def way(row):
+        return row["of"]["tables"], row["of"]["blocks"], row["of"].get("threads_a_block")
+    for quantity in ("time without copies", "rate without copies"):
+        assert {way(row) for row in of(quantity)} == ways | {("banks", "all", None)}
+        assert len(of(quantity)) == len(ways) + 1
+    for row in of("ratio to compute"):
+        assert row["of"]["tables"] != "compute" or row["min"] == row["max"] == 1
+    assert {way(row) for row in of("ratio to compute")} == ways
+    # An emulated multiprocessor has a single thread block.
+    assert {way(row): row["median"] for row in of("threads a multiprocessor")} == {one: one[2] for one in ways}
+    for row, time in zip(of("rate without copies"), of("time without copies"), strict=True):
+        assert row["of"] == time["of"]
+        assert row["median"] == pytest.approx(row["of"]["bytes"] / time["median"] / 1e9, rel=1e-4)
+
+
+def test_one_to_eight_streams_carry_the_text(bench):
+    rows = bench[0]["studies"]["E17"]["measurements"]
+    for quantity in ("rate", "rate to one stream"):
+        found = [row for row in rows if row["quantity"] == quantity]
+        assert [(row["of"]["kernel"], row["of"]["streams"]) for row in found] == [
+            (kernel, streams) for kernel in ("cuda_compute", "cuda_tables") for streams in (1, 2, 4, 8)]
+        # Each stream has two pieces, so that copies may overlap.
+        assert all(row["of"]["bytes"] >= 2 * row["of"]["streams"] * row["of"]["piece_bytes"] for row in found)
+        assert quantity == "rate" or all(row["median"] == 1 for row in found if row["of"]["streams"] == 1)
+
+
+# Each part of the lab that runs on a device is a program of its own.
+@pytest.mark.parametrize("name", ["E1", "E2", "E4", "E7", "E10", "E17"])
+def test_each_study_runs_alone_and_leaves_nothing_out_for_want_of_time(name, tmp_path):
+    done = subprocess.run([Path(program.PAES).parent / "gpu_bench", "--study", name, "--full", "--json", tmp_path / "one.json"],
+                          env=program.clean_environment(PAES_EMULATED_DEVICE="1"), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    found = json.loads((tmp_path / "one.json").read_text())
+    assert list(found["studies"]) == [name] and found["studies"][name]["measurements"] and found["failures"] == 0
 
 
 def test_bench_measures_one_study_alone(tmp_path):

@@ -3,6 +3,7 @@
 # prints: where loops are found, which way through them is taken, what instructions cost, and when a bound has fallen.
 import copy
 import json
+import random
 import sys
 from pathlib import Path
 
@@ -266,3 +267,46 @@ def test_what_was_measured_stands_beside_its_bound():
     said = list(gpu_model.beside(result, document))
     assert len(said) == 2 + 3  # a hash alone has no bound
     assert said[2].startswith("| cuda_tables aes-128-ctr both | 475.0 | 10") and said[2].endswith("| 45 % |")
+
+
+def test_look_ups_of_a_warp_meet_as_often_as_chance_has_it():
+    """Against warps whose look-ups were drawn."""
+    chance = random.Random(17)
+    different, busiest = [], []
+    for _ in range(4000):
+        words = {chance.randrange(gpu_model.TABLE_WORDS) for _ in range(gpu_model.LANES)}
+        banks = [word % gpu_model.BANKS for word in words]
+        different.append(len(words))
+        busiest.append(max(map(banks.count, banks)))
+    assert gpu_model.different_words(gpu_model.TABLE_WORDS) == pytest.approx(sum(different) / 4000, rel=0.01)
+    assert gpu_model.busiest_bank(gpu_model.TABLE_WORDS) == pytest.approx(sum(busiest) / 4000, rel=0.02)
+    assert gpu_model.busiest_bank(gpu_model.BANKS) == pytest.approx(1)  # one word a bank is read at once
+
+
+@pytest.mark.parametrize("place, opcode, operands, pipe, clocks", [
+    ("constant", "LDC", "R24, c[0x3][R24+0x400]", "constant memory", gpu_model.different_words(256)),
+    ("constant", "LDC.U8", "R37, c[0x3][R40+0x800]", "constant memory", gpu_model.different_words(256)),
+    ("compute", "LDC.U8", "R37, c[0x3][R40]", "constant memory", gpu_model.different_words(64)),
+    ("constant", "LDC.64", "R20, c[0x3][R4+0x10]", "constant memory", None),  # round keys
+    ("constant", "LDC", "R1, c[0x0][0x28]", "constant memory", None),
+    ("shared", "LDS", "R24, [R24+UR4]", "load-store", gpu_model.busiest_bank(256)),
+    ("compute", "LDS", "R24, [R24+UR4]", "load-store", 1.0),  # a lane's own state
+    ("global", "LDG.E.CONSTANT", "R17, desc[UR6][R30.64]", "load-store", 1.0),
+])
+def test_what_look_ups_cost_in_each_memory(place, opcode, operands, pipe, clocks):
+    assert gpu_model.clocks_of_placed(place)(sass.Instruction(0, "", opcode, operands)).get(pipe) == clocks
+
+
+def test_the_record_has_the_studies_look_ups():
+    """Sixteen a round in each memory, and only there."""
+    rows = {(row["kernel"], row["architecture"]): row["clocks_for_32_blocks"] for row in recorded()["studies"]}
+    assert {kernel for kernel, _ in rows} == {f"study_{place}" for place in gpu_model.PLACES}
+    for architecture in gpu_model.ARCHITECTURES:
+        def clocks(place, pipe, architecture=architecture):
+            return rows[f"study_{place}", f"sm_{architecture}"].get(pipe)
+        for place, words in (("constant", gpu_model.TABLE_WORDS), ("compute", gpu_model.SBOX_WORDS)):
+            assert clocks(place, "constant memory") == pytest.approx(160 * gpu_model.different_words(words), abs=0.1)
+        assert clocks("shared", "constant memory") is clocks("global", "constant memory") is None
+        assert clocks("shared", "load-store") == pytest.approx(160 * gpu_model.busiest_bank(gpu_model.TABLE_WORDS) + 8,
+                                                               abs=0.1)
+        assert clocks("global", "load-store") == 160 + 8

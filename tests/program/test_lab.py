@@ -21,12 +21,13 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 from experiments import all_experiments, e08_schedules as e08, e11_speculation as e11  # noqa: E402
-from laboratory import device, distil, energy, lab, markdown, results, tables, values  # noqa: E402
+from laboratory import bounds, device, distil, energy, lab, markdown, results, tables, values  # noqa: E402
 from laboratory.experiment import Unavailable  # noqa: E402
 from laboratory.presentation import presentation  # noqa: E402
 
 RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
 PUBLISHED = json.loads((BENCH / "published.json").read_text())
+BOUNDS = json.loads((BENCH / "gpu" / "bounds.json").read_text())
 
 # How numbers of a page are made of those at their sources, said here once more.
 FORMULAS = {
@@ -78,7 +79,7 @@ def of_a_gpu(tmp_path_factory):
     """A result of `./dev gpu` that calls the emulated device a real one."""
     folder = tmp_path_factory.mktemp("gpu")
     bench, studies = {}, {}
-    for name in ("E1", "E2", "E4", "E7", "E9", "E10"):
+    for name in ("E1", "E2", "E4", "E7", "E9", "E10", "E17"):
         subprocess.run([Path(program.PAES).parent / "gpu_bench", "--study", name, "--json", folder / "bench.json"],
                        env=program.clean_environment(PAES_EMULATED_DEVICE="1"), capture_output=True, check=True)
         bench = json.loads((folder / "bench.json").read_text())
@@ -125,13 +126,13 @@ def source(documents, file, where):
     kind, _, path = where.partition(":")
     if kind == "given":
         return float(path)
-    steps = path.split("/")
+    steps = path.replace("+", " ").split("/")
     if kind == "entry":
         return documents[file]["experiments"][steps[0]][steps[1]]
     if kind == "measured":
         return documents[file]["experiments"][steps[0]]["measurements"][int(steps[1])][steps[2]]
-    assert kind == "published"
-    here = PUBLISHED
+    assert kind in ("published", "bound")
+    here = PUBLISHED if kind == "published" else BOUNDS
     for step in steps:
         here = here[int(step)] if isinstance(here, list) else here[step]
     return here
@@ -364,14 +365,37 @@ def test_what_a_gpu_measured_has_its_place(pages):
     documents, _, tree, summary = pages
     assert "A <GPU>, driver 580.82.07" in summary
     for name, words in {"e1": "CUDA", "e2": "overlapped", "e3": "Pousa's thesis: CUDA", "e4": "without copies",
-                        "e7": "CUDA: every step computed", "e9": "16 threads to a block", "e10": "done by the GPU"}.items():
+                        "e7": "CUDA: every step computed", "e9": "16 threads to a block", "e10": "done by the GPU",
+                        "e17": "tables in constant memory"}.items():
         *_, processor, gpu_alone, both = figures_of(tree, name)
         assert words in gpu_alone and words in both, name
         assert words not in processor or name == "e1", name  # which has the study's CUDA
     (e9,) = [section for section in tree.iter("section") if section.get("id") == "e9"]
     said = "".join(list(e9.iter("article"))[-2].itertext())
-    assert "16 threads to a block took" in said and "a launch for each step" in said
-    assert len(documents[-2]["experiments"]) == 7
+    assert "16 threads to a block took" in said and "on a thread block for each byte or row, took" in said
+    assert len(documents[-2]["experiments"]) == 8
+
+
+def test_without_a_device_bounds_stand_where_measurements_would_and_are_called_so(pages):
+    """In place of measurements, and with nothing judged by them."""
+    documents, _, tree, summary = pages
+    (section,) = [section for section in tree.iter("section") if section.get("id") == "e17"]
+    alone = list(section.iter("article"))[0]
+    assert documents[0]["experiments"].get("E17", {}).get("outcome") != "measured"
+    (table,) = alone.iter("table")
+    assert table.find("caption").text.startswith("Bounds in GB/s") and "no measurement" in table.find("caption").text
+    numbers = list(table.iter("data"))
+    assert len(numbers) == 4 * len(BOUNDS["gpus"])
+    assert all(number.get("data-from").startswith("bound:studies/") for number in numbers)
+    assert "cannot be said here" in "".join(alone.itertext()) and alone.find(f".//{SVG}svg") is None
+    assert "Bounds in GB/s" in summary
+
+
+@pytest.mark.parametrize("name, gpu", [
+    ("NVIDIA H200", "H200"), ("NVIDIA H100 PCIe", "H100 PCIe"), ("NVIDIA GeForce RTX 4070 Ti", "RTX 4070 Ti"),
+    ("NVIDIA GeForce RTX 4070 Ti SUPER", None), ("Tesla T4", None)])
+def test_a_device_has_the_bounds_of_its_own_gpu(name, gpu):
+    assert bounds.gpu_of(name) == gpu
 
 
 @pytest.mark.parametrize("change, says", [
@@ -410,9 +434,11 @@ def with_device(tmp_path):
 
 def test_a_device_of_this_machine_is_measured(with_device, tmp_path):
     path = tmp_path / "result.json"
-    done = run("lab", "--only", "E2,E10", "--output", path, PAES_BIN=str(with_device))
+    done = run("lab", "--only", "E2,E10,E17", "--output", path, PAES_BIN=str(with_device))
     assert done.returncode == 0, done.stderr
     experiments = results.load(path)["experiments"]
+    assert {row["of"].get("tables") for row in experiments["E17"]["measurements"]} == {
+        None, "compute", "constant", "global", "shared", "banks"}
     assert {row["quantity"] for row in experiments["E2"]["measurements"]} >= {"host to device", "overlapped"}
     assert {row["of"]["way"] for row in experiments["E10"]["measurements"]} == {"processor", "device", "hybrid"}
     assert run("report", path, "--output", tmp_path / "page.html").returncode == 0

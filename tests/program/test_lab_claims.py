@@ -21,6 +21,7 @@ sys.path.insert(0, str(BENCH))
 from experiments import all_experiments  # noqa: E402
 from experiments import e07_3des_and_aes as e07  # noqa: E402
 from experiments import e08_schedules as e08  # noqa: E402
+from experiments import e17_threads_and_memory as e17  # noqa: E402
 from laboratory import (  # noqa: E402
     claims, contests, judgement, lab, markdown, page, published, results, schemas, values)
 from laboratory.experiment import OURS, Measured, Shown, Verdict  # noqa: E402
@@ -436,3 +437,67 @@ def test_documents_show_the_table(tmp_path):
     path.write_text(text.replace(measured, measured.replace("measured", "expected"), 1))
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "docs/claims.md: does not say what its results say" in done.stderr
+
+
+def threads_and_memory(document, rate, held=lambda count: 2048):
+    """The document with figures of E17: rate(place, threads that a multiprocessor holds, threads a block), and
+    held(threads a block) with as many thread blocks as there is room for."""
+    rows = []
+    for place, blocks, count in itertools.product(e17.PLACES, e17.BLOCKS, (64, 128, 256, 512, 1024)):
+        of = {"tables": place, "blocks": blocks, "threads_a_block": count, "bytes": MIB}
+        on_one = count if blocks == "one" else held(count)
+        rows += [{"of": of, "quantity": e17.HELD, "unit": "count", "median": on_one, "rounds": 1},
+                 {"of": of, "quantity": e17.RATE, "unit": "GB/s", "median": rate(place, on_one, count), "rounds": 5},
+                 {"of": of, "quantity": "ratio to compute", "unit": "ratio", "median": 1.0, "rounds": 5}]
+    rows += [{"of": {"kernel": kernel, "streams": count, "bytes": MIB}, "quantity": quantity, "unit": unit,
+              "median": median, "rounds": 5}
+             for kernel, count in itertools.product(e17.KERNELS, (1, 8))
+             for quantity, unit, median in (("rate", "GB/s", 4.0 + count), ("rate to one stream", "ratio", count / 4))]
+    rows.append({"of": {"tables": "banks"}, "quantity": e17.RATE, "unit": "GB/s", "median": 500.0, "rounds": 5})
+    document = copy.deepcopy(document)
+    document["experiments"]["E17"] = {"outcome": "measured", "date": "2026-11-27T00:00:00Z", "seconds": 1.0,
+                                      "measurements": rows, "left_out": [], "others": 0.0}
+    return document
+
+
+@pytest.mark.parametrize("rate, outcome", [
+    # Tables gain from each doubling, computing no more beyond 512 threads.
+    (lambda place, on_one, count: min(on_one, 512) if place == "compute" else on_one, "holds"),
+    # Nothing gains at the end.
+    (lambda place, on_one, count: min(on_one, 512), "does not hold"),
+    # All gain alike, so that it is no matter of tables.
+    (lambda place, on_one, count: on_one, "does not hold"),
+    # By what other programs may have made it.
+    (lambda place, on_one, count: min(on_one, 512) * (1.02 if on_one > 1024 and place != "compute" else 1), "does not hold"),
+    (lambda place, on_one, count: on_one if place == "global" else min(on_one, 512), "in part")])
+def test_latency_is_what_more_threads_hide(documents, rate, outcome):
+    document = threads_and_memory(documents[0], rate)
+    assert verdict_of(document, "E17", "ci-aim.latency-reason").outcome == outcome
+
+
+def test_the_last_doubling_is_of_what_a_multiprocessor_can_hold(documents):
+    """A multiprocessor that holds 1280 threads at the most is compared with half as many or fewer."""
+    document = threads_and_memory(documents[0], lambda place, on_one, count: float(on_one),
+                                  lambda count: 1280 if count <= 256 else 1024)
+    verdict = verdict_of(document, "E17", "ci-aim.latency-reason")
+    numbers = [part.number for part in verdict.here if isinstance(part, values.Value)]
+    assert numbers == [2.5, 1280, 512] * 4
+
+
+@pytest.mark.parametrize("best, outcome", [({256}, "holds"), ({512}, "in part"), ({128, 256}, "holds"),
+                                           (set(), "in part")])
+def test_the_best_number_of_threads_a_block(documents, best, outcome):
+    """It matters, and it is 256: two parts of one claim. With an empty set, all do as well."""
+    document = threads_and_memory(documents[0], lambda place, on_one, count: 20.0 if count in best else 10.0)
+    assert verdict_of(document, "E17", "ci-aim.threads-a-block").outcome == outcome
+
+
+def test_figures_of_a_known_gpu_stand_beside_its_bounds(documents):
+    document = threads_and_memory(documents[0], lambda place, on_one, count: 10.0)
+    document["devices"]["cuda"] |= {"available": True, "devices": [{"name": "NVIDIA H200"}]}
+    (experiment,) = [one for one in all_experiments() if one.name == "E17"]
+    (table,) = [table for table in presentation(experiment, document)[0].tables if "beside its bound on H200" in table.caption]
+    for _, most, limit, share in table.rows:
+        assert float(share) == pytest.approx(100 * float(most) / float(limit))
+    document["devices"]["cuda"]["devices"][0]["name"] = "Another GPU"
+    assert not any("beside" in table.caption for table in presentation(experiment, document)[0].tables)

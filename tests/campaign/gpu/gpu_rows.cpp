@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gpu/checks.hpp"
+#include "gpu/placed_kernels.hpp"
 #include "gpu/study_kernels.hpp"
 #include "message/gcm.hpp"
 #include "tested_device_kernels.hpp"
@@ -93,12 +94,21 @@ void compare_gcm(const Kernel& row, std::size_t key_bytes, Checks& checks, Effor
 
 // What gpu_bench measures besides, for whole blocks in ECB: more of them than threads of a block.
 void compare_study_kernels(Checks& checks) {
+  struct Compared {
+    const cuda::DeviceKernel* kernel;
+    std::size_t blocks;
+  };
+  std::vector<Compared> kernels = {{&cuda::study_kernel_inside, 300},
+                                   {&cuda::study_kernel_steps, 300},
+                                   {&cuda::study_kernel_grid, 300}};
+  for (const cuda::PlacedKernel& placed : cuda::placed_kernels()) {
+    kernels.push_back({&placed.kernel, std::size_t{2} * placed.threads + 44});
+  }
   const RawSubject subjects[] = {{Cipher::aes, Mode::ecb, Direction::encrypt, 16},
                                  {Cipher::aes, Mode::ecb, Direction::encrypt, 24},
                                  {Cipher::aes, Mode::ecb, Direction::encrypt, 32}};
-  const Buffer text = varied_bytes(300 * block_bytes, 5);
-  for (const cuda::DeviceKernel* const kernel :
-       {&cuda::study_kernel_inside, &cuda::study_kernel_steps}) {
+  for (const auto& [kernel, blocks] : kernels) {
+    const Buffer text = varied_bytes(blocks * block_bytes, 5);
     for (const RawSubject& subject : subjects) {
       Buffer expected(text.size()), found(text.size());
       crypt_whole(processor_key(subject), subject.direction, {}, text, expected);

@@ -47,7 +47,8 @@ TEST_P(InsideABlock, TakesNothingElse) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, InsideABlock,
-                         ::testing::Values(&cuda::study_kernel_inside, &cuda::study_kernel_steps),
+                         ::testing::Values(&cuda::study_kernel_inside, &cuda::study_kernel_steps,
+                                           &cuda::study_kernel_grid),
                          [](const auto& tested) { return std::string(tested.param->name); });
 
 }  // namespace

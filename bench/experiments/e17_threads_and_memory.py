@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""E17: where AES's tables lie on a device, how many threads a thread block has, and how many streams carry the text.
+It needs a CUDA device."""
+from laboratory import bounds, device
+from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
+from laboratory.judgement import by_parts, is_more
+from laboratory.published import value as published
+from laboratory.values import best, derive, given, size
+
+PLACES = {"compute": "every step computed", "constant": "tables in constant memory",
+          "global": "tables in global memory", "shared": "tables in shared memory"}
+MEMORIES = ("constant", "global", "shared")
+BLOCKS = {"all": "as many thread blocks as a multiprocessor has room for", "one": "one thread block a multiprocessor"}
+RATE, HELD = "rate without copies", "threads a multiprocessor"
+KERNELS = ("cuda_compute", "cuda_tables")
+
+
+def measure(lab):
+    try:
+        device.measure(lab, "E17")
+    except Unavailable as reason:
+        raise Unavailable(f"it needs a CUDA device: {reason}") from reason
+
+
+def rates_of(measured, place, blocks="all"):
+    """{threads a block: GB/s}"""
+    of = dict(tables=place, blocks=blocks)
+    return {count: measured.value(RATE, threads_a_block=count, **of)
+            for count in measured.factors("threads_a_block", RATE, **of)}
+
+
+def by_threads_held(measured, place):
+    """(threads that a multiprocessor holds, GB/s), fewest threads first, the best rate of each number."""
+    found = {}
+    for blocks in BLOCKS:
+        for count, rate in rates_of(measured, place, blocks).items():
+            held = measured.value(HELD, tables=place, blocks=blocks, threads_a_block=count)
+            before = found.get(float(held))
+            found[float(held)] = (held, rate if before is None else best("most", [before[1], rate]))
+    return [found[held] for held in sorted(found)]
+
+
+def last_doubling(points):
+    """The point with the most threads that are at most half as many as at the last point, and the last; or None."""
+    last = points[-1]
+    fewer = [point for point in points if 2 * float(point[0]) <= float(last[0])]
+    return (fewer[-1], last) if fewer else None
+
+
+def no_device():
+    return Verdict("open", ["no CUDA device was measured"])
+
+
+def judge_best_count(measured):
+    wanted = int(float(published("pousa_ci_aim/device/threads_a_block")))
+    held, matters, here = [], [], []
+    for place, name in PLACES.items():
+        rates = rates_of(measured, place)
+        if wanted not in rates:
+            return no_device()
+        most, least = max(rates, key=lambda count: float(rates[count])), best("least", rates.values())
+        held.append(not is_more(rates[most], rates[wanted], measured.margin))
+        matters.append(is_more(rates[most], least, measured.margin))
+        here += ["; " if here else "", f"{name}: ", rates[wanted], f" GB/s with {wanted} threads a block, at most ",
+                 rates[most], f" with {most}, at least ", least]
+    return Verdict(by_parts([*held, any(matters)]), here)
+
+
+def judge_latency(measured):
+    """Whether more threads would still hide more, with tables and not with computing: the rate grows with the last
+    doubling, and by more than computing's."""
+    growth, here = {}, []
+    for place in PLACES:
+        points = by_threads_held(measured, place)
+        doubling = last_doubling(points) if points else None
+        if doubling is None:
+            return no_device() if not points else Verdict("open", ["no number of threads is twice another"])
+        (fewer, slow), (more, fast) = doubling
+        growth[place] = derive("quotient", fast, slow)
+        here += ["; " if here else "", f"{PLACES[place]}: ", growth[place], " times as fast with ", more,
+                 " threads on a multiprocessor as with ", fewer]
+    least = max(1, float(growth["compute"]))
+    return Verdict(by_parts(is_more(growth[place], least, measured.margin) for place in MEMORIES), here)
+
+
+def judge_streams(measured):
+    here = []
+    for kernel in KERNELS:
+        counts = measured.factors("streams", "rate", kernel=kernel)
+        if not counts:
+            return no_device()
+        ratio = measured.value("rate to one stream", kernel=kernel, streams=counts[-1])
+        bytes_ = measured.factors("bytes", "rate", kernel=kernel)[0]
+        here += ["; " if here else "", f"`{kernel}` encrypted {size(bytes_)} through {counts[-1]} streams ", ratio,
+                 " times as fast as through one"]
+    return Verdict("ours", here)
+
+
+def bounds_table():
+    """What each kernel could do at the most on GPUs that nobody need have."""
+    return Table("Bounds in GB/s, without copies, counted from the machine code; no measurement",
+                 ["", *bounds.gpus()],
+                 [[name, *[bounds.rate(f"study_{place}", gpu) for gpu in bounds.gpus()]]
+                  for place, name in PLACES.items()])
+
+
+BOUNDS_NOTE = ("A bound is what the busiest unit of a multiprocessor allows for random text, if nothing else costs "
+               "time: the machine code's instructions, and the look-ups of a warp that meet in a bank of shared memory "
+               "or at different addresses of constant memory. That the cache before global memory serves a whole warp "
+               "at once is assumed, so that bound may be far off.")
+
+
+def tables_of(measured):
+    counts = measured.factors("threads_a_block")
+    heads = ["threads a block", *map(str, counts)]
+    made = []
+    for blocks, title in BLOCKS.items():
+        rows = [[name, *rates_of(measured, place, blocks).values()] for place, name in PLACES.items()]
+        made.append(Table(f"GB/s without copies, {title}", heads, rows))
+    made.append(Table(f"Threads that a multiprocessor holds, {BLOCKS['all']}", heads, [
+        [name, *[measured.value(HELD, tables=place, blocks="all", threads_a_block=count) for count in counts]]
+        for place, name in PLACES.items()]))
+    made.append(Table(f"Times as fast as computing every step, {BLOCKS['all']}", heads, [
+        [PLACES[place], *[measured.value("ratio to compute", tables=place, blocks="all", threads_a_block=count)
+                          for count in counts]] for place in MEMORIES]))
+    streams = measured.factors("streams")
+    made.append(Table("GB/s with copies, the text in pieces", ["streams", *map(str, streams)], [
+        [f"`{kernel}`", *[measured.value("rate", kernel=kernel, streams=count) for count in streams]]
+        for kernel in KERNELS]))
+    return made
+
+
+def beside_bounds(measured):
+    """The best rate of each kernel beside its bound, if the device is one that has bounds."""
+    gpu = bounds.gpu_of(measured.device) if measured.device else None
+    if gpu is None:
+        return []
+    rows = []
+    for place, name in PLACES.items():
+        most, limit = best("most", rates_of(measured, place).values()), bounds.rate(f"study_{place}", gpu)
+        rows.append([name, most, limit, derive("percent of", most, limit)])
+    return [Table(f"The highest rate beside its bound on {gpu}", ["", "GB/s", "bound", "per cent of it"], rows)]
+
+
+def panels_of(measured):
+    by_count = [Series(name, [given(count) for count in rates], list(rates.values()))
+                for place, name in PLACES.items() if (rates := rates_of(measured, place))]
+    by_held = [Series(name, *map(list, zip(*by_threads_held(measured, place)))) for place, name in PLACES.items()]
+    streams = measured.factors("streams")
+    return [Panel("Without copies, by threads a block", "threads a block", "GB/s", by_count, logx=True, logy=True),
+            Panel("Without copies, by threads a multiprocessor", "threads that a multiprocessor holds", "GB/s", by_held,
+                  logx=True, logy=True),
+            Panel("With copies, by streams", "", "GB/s", [
+                Series(kernel, [f"{count} stream{'' if count == 1 else 's'}" for count in streams],
+                       [measured.value("rate", kernel=kernel, streams=count) for count in streams])
+                for kernel in KERNELS], kind="bars")]
+
+
+def show(measured):
+    if not measured.factors("threads_a_block"):
+        return Shown({}, [], [bounds_table()], [BOUNDS_NOTE])
+    banks = measured.value(RATE, tables="banks")
+    return Shown({"ci-aim.threads-a-block": judge_best_count(measured), "ci-aim.latency-reason": judge_latency(measured),
+                  OURS: judge_streams(measured)},
+                 panels_of(measured),
+                 [*tables_of(measured),
+                  Table("GB/s without copies, 32 copies of each table in shared memory, a bank for each lane", ["", "GB/s"],
+                        [["`cuda_tables`", banks]]),
+                  *beside_bounds(measured), bounds_table()],
+                 ["More threads hide more of a memory's latency. So what is still faster with twice as many threads, and "
+                  "more so than computing, did not have its latency hidden, and what is not is limited by something else. "
+                  "All numbers of "
+                  "threads run the same machine code, whose registers decide how many a multiprocessor can hold. "
+                  "Tables in global memory are read through a multiprocessor's first cache.", BOUNDS_NOTE])
+
+
+EXPERIMENT = Experiment(
+    name="E17", title="Threads a block, and where tables lie",
+    did=("pousa.threads-a-block", "ci-aim.cuda"), judges=("ci-aim.threads-a-block", "ci-aim.latency-reason"),
+    asks="how much is gained if several streams copy and encrypt pieces of the text",
+    here="AES-128-ECB with four tables of 1 KiB that lie once in constant, global or shared memory, and with every step "
+         "computed, each with 64 to 1024 threads a block, on data in the device's memory; and copies and encryption of "
+         "pieces of 4 MiB on 1 to 8 streams.",
+    measure=measure, show=show, bare=True, seconds={"quick": 1, "full": 1})
