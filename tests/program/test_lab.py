@@ -284,6 +284,19 @@ def test_a_distilled_result_gives_the_same_report(full, tmp_path):
         assert found_label == label and found == pytest.approx(expected, rel=1e-5), label
 
 
+def test_a_distilled_result_of_a_gpu_gives_the_same_report(of_a_gpu, tmp_path):
+    def add(document):
+        for study in document["bench"]["studies"].values():
+            study["measurements"] += [{**row, "quantity": "what nobody shows"} for row in study["measurements"]]
+    path = changed(json.loads(of_a_gpu.read_text()), tmp_path, add)
+    done = run("distil", path, "--folder", tmp_path / "small")
+    assert done.returncode == 0, done.stderr
+    small = tmp_path / "small" / path.name
+    assert "what nobody shows" in path.read_text() and "what nobody shows" not in small.read_text()
+    before, after = results.load(path), results.load(small)
+    assert markdown.make(all_experiments(), [before]) == markdown.make(all_experiments(), [after])
+
+
 @pytest.mark.parametrize("path", sorted(BENCH.glob("results/*.json")), ids=lambda path: path.stem)
 def test_committed_results_are_distilled(path):
     made = distil.distilled(json.loads(path.read_text()), all_experiments())
