@@ -19,11 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 from experiments import all_experiments  # noqa: E402
+from experiments import e04_compute_and_tables as e04  # noqa: E402
 from experiments import e07_3des_and_aes as e07  # noqa: E402
 from experiments import e08_schedules as e08  # noqa: E402
 from laboratory import (  # noqa: E402
-    claims, contests, judgement, lab, markdown, page, published, results, schemas, values)
-from laboratory.experiment import OURS, Measured, Shown, Verdict  # noqa: E402
+    claims, contests, judgement, lab, markdown, mpi, page, published, results, schemas, values)
+from laboratory.experiment import OURS, Measured, Shown, Unavailable, Verdict  # noqa: E402
 from laboratory.presentation import presentation  # noqa: E402
 
 RESULTS = sorted([*BENCH.glob("results/*-lab-*.json"), *BENCH.glob("results/*-h200.json")])
@@ -373,6 +374,131 @@ def test_the_processor_of_then_is_not_compared_with_the_one_of_now(documents):
 
 def test_sizes_of_a_claim_are_read_in_binary():
     assert e07.in_bytes("4KB") == 4096 and e07.in_bytes("8KB") == 8192
+
+
+def quiet_lab(cores=2, quick=True):
+    return lab.Lab(quick, cores, type("Quiet", (), {"step": lambda self, what: None})())
+
+
+def row_of(quantity, number, **of):
+    unit = "s" if quantity.startswith("time") else "ratio"
+    return {"of": of, "quantity": quantity, "unit": unit, "median": number, "rounds": 3}
+
+
+def document_of(documents, name, rows):
+    """The recorded document of the lab, in which an experiment has these rows alone."""
+    return lab_with(documents, name, lambda _: rows)
+
+
+# Seconds for each rank and kernel, such that computing scales half and tables wholly.
+RANK_SECONDS = {(1, "compute"): 8.0, (1, "tables"): 1.0, (2, "compute"): 6.0, (2, "tables"): 0.5}
+
+
+@pytest.fixture
+def ranks(monkeypatch):
+    """The runs of paes-mpi-bench that E4 asks for, which take RANK_SECONDS, and those of paes-bench."""
+    asked = []
+
+    def fake(count, kind, *arguments):
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        asked.append((count, kind, options["--kernel"], options["--threads"]))
+        return [{"bytes": int(size), "hosts": 1, "seconds": {"median": RANK_SECONDS[count, options["--kernel"]]}}
+                for size in options["--bytes"].split(",")]
+    monkeypatch.setattr(mpi, "program", lambda: None)
+    monkeypatch.setattr(mpi, "bench", fake)
+    return asked
+
+
+def test_ranks_compute_and_read_tables_in_turns(ranks, documents):
+    measured = quiet_lab()
+    e04.measure_ranks(measured, (1, 2), [1 << 19, MIB])
+    turn = [(count, "memory", kernel, 1) for count in (1, 2) for kernel in ("compute", "tables")]
+    assert ranks == 2 * turn
+    found = {(row["of"]["kernel"], row["of"]["ranks"], row["quantity"]): row["median"] for row in measured.measurements
+             if row["of"]["bytes"] == MIB}
+    assert found["tables", 1, "ratio to compute"] == 8 and found["tables", 2, "ratio to compute"] == 12
+    assert found["tables", 2, "speedup"] == 2 and found["compute", 2, "speedup"] == pytest.approx(8 / 6)
+    verdict = verdict_of(document_of(documents, "E4", measured.measurements), "E4", "ci-aim.reduction-mpi")
+    assert verdict.outcome == "in part"
+    assert "91.7 % less time than `compute` on 2 ranks" in markdown.words(verdict.here)
+
+
+def test_without_mpirun_ranks_are_left_out_with_the_reason(monkeypatch, documents):
+    def none():
+        raise Unavailable("no mpirun is installed")
+    monkeypatch.setattr(mpi, "program", none)
+    measured = quiet_lab()
+    e04.measure_ranks(measured, (1, 2), [MIB])
+    assert measured.left_out == [{"what": "MPI", "why": "no mpirun is installed"}] and not measured.measurements
+    verdict = verdict_of(lab_with(documents, "E4", lambda rows: [
+        row for row in rows if row["of"]["executor"] != "mpi"]), "E4", "ci-aim.reduction-mpi")
+    assert verdict.outcome == "open" and "ranks" in verdict.here[0]
+
+
+def test_e4_has_the_speedup_of_tables_over_tables_on_one_thread(monkeypatch, ranks, documents):
+    def fake(kind, *arguments, **_):
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        rows = [(kernel, int(threads)) for kernel in options["--kernel"].split(",")
+                for threads in options["--threads"].split(",")]
+        seconds = [RANK_SECONDS.get((threads, kernel), 0.1) for kernel, threads in rows]
+        return {"results": [
+            {"cipher": "aes-128-ecb", "direction": "encrypt", "kernel": kernel, "split": "pieces",
+             "schedule": "serial" if threads == 1 else "static", "threads": threads, "oversubscribed": False,
+             "piece_bytes": 1 << 18, "bytes": int(options["--size"]), "rounds": 3, "seconds_median": mine,
+             "seconds_min": mine, "seconds_max": mine,
+             "ratio_to_first": dict.fromkeys(("median", "min", "max"), seconds[0] / mine)}
+            for (kernel, threads), mine in zip(rows, seconds)]}
+    monkeypatch.setattr(contests.programs, "paes_bench", fake)
+    monkeypatch.setattr(e04.device, "measure_too", lambda lab, name: None)
+    measured = quiet_lab()
+    e04.measure(measured)
+    document = document_of(documents, "E4", measured.measurements)
+    (experiment,) = [one for one in all_experiments() if one.name == "E4"]
+    shown = presentation(experiment, document)[0]
+    (table,) = [table for table in shown.tables if table.caption.startswith("Times as fast as one core")]
+    gains = {row[0]: [str(cell) for cell in row[1:] if cell is not None] for row in table.rows}
+    assert gains == {"`tables`, 2 threads": ["2.00"] * 3, "`tables`, 2 ranks": ["2.00"] * 2,
+                     "`compute`, 2 ranks": ["1.33"] * 2}
+    (panel,) = [panel for panel in shown.panels if panel.title.startswith("Less time")]
+    assert [series.xs for series in panel.series if series.kind == "measured"] == [["one core", "OpenMP", "MPI"]]
+    assert [[str(y) for y in series.ys] for series in panel.series if series.kind == "published"] == [
+        ["99"], ["99"], ["99"], ["56", "62"]]
+
+
+@pytest.mark.parametrize("openmp, outcome", [(30, "holds"), (15, "in part"), (9, "in part"), (1.01, "does not hold")])
+def test_a_similar_reduction_is_near_the_others(documents, openmp, outcome):
+    rows = [row_of("ratio to compute", ratio, kernel=kernel, executor=executor, bytes=MIB, **of)
+            for ratio, executor, of in ((100, "sequential", {"threads": 1}), (openmp, "openmp", {"threads": 2}),
+                                        (100, "mpi", {"ranks": 2, "hosts": 1}))
+            for kernel in ("tables", "openssl")]
+    document = document_of(documents, "E4", rows)
+    # 1 - 1/15 is less than 95 %, and 1 - 1/9 besides not near 99 %.
+    assert verdict_of(document, "E4", "ci-aim.reduction-openmp").outcome == outcome
+
+
+@pytest.mark.parametrize("cuda, ranks_of_hosts, outcomes", [
+    ({"tables": 60, "compute": 200}, None, ("does not hold", "in part")),
+    ({"tables": 20, "compute": 200}, None, ("open", "open")),
+    ({"tables": 33, "compute": 200}, None, ("open", "open")),  # by no more than may be disturbed
+    ({"tables": 20, "compute": 200}, {"tables": 30, "compute": 31}, ("holds", "holds")),
+    ({"tables": 20, "compute": 25}, {"tables": 30, "compute": 31}, ("holds", "in part")),
+    ({"tables": 20, "compute": 200}, {"tables": 20.5, "compute": 31}, ("open", "open")),
+    ({}, {"tables": 30, "compute": 31}, ("open", "open"))])
+def test_tables_and_computing_have_their_machines(documents, cuda, ranks_of_hosts, outcomes):
+    rows = [row_of(quantity, number, kernel=e04.CUDA_KERNELS[kernel], executor="cuda", bytes=MIB)
+            for kernel, speedup in cuda.items() for quantity, number in (
+                ("time", 1.0), ("time without copies", 1.0), ("speedup", speedup), ("ratio to compute", 2.0),
+                ("ratio to compute without copies", 2.0))]
+    for kernel, speedup in (ranks_of_hosts or {}).items():
+        of = dict(kernel=kernel, executor="mpi", ranks=32, hosts=4, bytes=MIB)
+        rows += [row_of("speedup", speedup, **of), row_of("time", 1.0, **of), row_of("ratio to compute", 2.0, **of)]
+    rows.append(row_of("ratio to compute", 2.0, kernel="openssl", executor="sequential", threads=1, bytes=MIB))
+    rows.append(row_of("ratio to compute", 2.0, kernel="tables", executor="sequential", threads=1, bytes=MIB))
+    document = document_of(documents, "E4", rows)
+    verdicts = [verdict_of(document, "E4", claim) for claim in ("ci-aim.tables-on-cluster", "ci-aim.architecture")]
+    assert tuple(verdict.outcome for verdict in verdicts) == outcomes
+    if not cuda:
+        assert verdicts[0].here == ["no CUDA device was measured"]
 
 
 def test_what_was_not_run_has_no_verdict(documents):
