@@ -42,6 +42,7 @@ FORMULAS = {
     "GB/s": lambda seconds, count: count / 1e9 / seconds,
     "MB/s": lambda seconds, count: count / 1e6 / seconds,
     "mega": lambda x: x / 1e6,
+    "KiB": lambda said: float(said.removesuffix("KB")),
     "percent for both": lambda one, other, all: one / all * 100 + other / all * 100,
     "beyond a share": lambda parallel, sequential, count: (parallel * count - sequential) / count,
     "ratio after speedups": lambda ratio, first, second: ratio / first * second,
@@ -384,6 +385,13 @@ def test_what_a_gpu_measured_has_its_place(pages):
     (e9,) = [section for section in tree.iter("section") if section.get("id") == "e9"]
     said = "".join(list(e9.iter("article"))[-2].itertext())
     assert "16 threads to a block took" in said and "a launch for each step" in said
+    (e4,), (e7,) = ([section for section in tree.iter("section") if section.get("id") == name] for name in ("e4", "e7"))
+    for article in list(e4.iter("article"))[-2:]:
+        assert "copies included, was" in "".join(article.itertext())
+    for article in list(e7.iter("article"))[-2:]:
+        said = "".join(article.itertext())
+        assert "in buffers of 1 KiB from pageable memory" in said and "3DES with CUDA was" in said
+        assert "CUDA: every step computed, decrypt: times as fast as one thread" in said
     assert len(documents[-2]["experiments"]) == 7
 
 

@@ -373,7 +373,9 @@ def test_the_processor_of_then_is_not_compared_with_the_one_of_now(documents):
 
 
 def test_sizes_of_a_claim_are_read_in_binary():
-    assert e07.in_bytes("4KB") == 4096 and e07.in_bytes("8KB") == 8192
+    assert values.in_kibibytes("4KB") == 4 and values.in_kibibytes("8MB") == 8192
+    size = published.kibibytes("pizzuti/sequential_faster_below/aes-256")
+    assert size.number == 8 and values.DERIVATIONS[size.how]("8KB") == 8
 
 
 def quiet_lab(cores=2, quick=True):
@@ -499,6 +501,96 @@ def test_tables_and_computing_have_their_machines(documents, cuda, ranks_of_host
     assert tuple(verdict.outcome for verdict in verdicts) == outcomes
     if not cuda:
         assert verdicts[0].here == ["no CUDA device was measured"]
+
+
+def test_e7_measures_both_directions(monkeypatch):
+    asked = []
+
+    def fake(kind, *arguments, **_):
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        asked.append((options["--kernel"], options["--direction"], int(options["--size"])))
+        assert options["--cipher"] == "aes-256-ecb,aes-256-ctr,des-ede3-ecb,des-ede3-ctr"
+        return {"results": []}
+    monkeypatch.setattr(contests.programs, "paes_bench", fake)
+    monkeypatch.setattr(e07.device, "measure_too", lambda lab, name: None)
+    e07.measure(quiet_lab(quick=False))
+    by_direction = [[(kernel, size) for kernel, way, size in asked if way == direction] for direction in e07.DIRECTIONS]
+    assert by_direction[0] == by_direction[1] and len(by_direction[0]) == 11
+    asked.clear()
+    e07.measure(quiet_lab())
+    assert {kernel for kernel, direction, _ in asked if direction == "decrypt"} == {"compute", "auto"}
+
+
+def ciphers_on_device(speedups, seconds=None):
+    """Rows of E7: {cipher: {bytes: speedup}} in buffers of 512 KiB from pageable memory, and a thread beside them."""
+    rows = []
+    for cipher, by_size in speedups.items():
+        for size, speedup in by_size.items():
+            way = dict(way="buffers", buffer_bytes=1 << 19) if size > 1 << 19 else dict(way="whole")
+            thread = (seconds or {}).get(cipher, 1.0)
+            of = dict(cipher=cipher, direction="encrypt", choice="compute", bytes=size)
+            rows += [row_of("time", thread, executor="sequential", kernel="compute", **of),
+                     row_of("rate to aes-256-ecb", 1 / thread, executor="sequential", kernel="compute", **of)]
+            # What the same text took from pinned memory must judge nothing.
+            for memory, factor in (("pageable", 1), ("pinned", 1000)):
+                mine = dict(executor="cuda", kernel="cuda_compute", memory=memory, **of, **way)
+                rows += [row_of("time", thread / speedup / factor, **mine), row_of("speedup", speedup * factor, **mine),
+                         row_of("rate to aes-256-ecb", 1.0, **mine)]
+    return rows
+
+
+def e7_verdict(documents, claim, speedups, seconds=None):
+    ciphers = {**dict.fromkeys(e07.CIPHERS, {MIB: 1.0}), **speedups}
+    return verdict_of(document_of(documents, "E7", ciphers_on_device(ciphers, seconds)), "E7", claim)
+
+
+KIB = 1 << 10
+BEFORE, AT = {256: 0.2, KIB: 0.4, 2 * KIB: 0.7}, {64 * KIB: 5.0, 512 * KIB: 6.0, MIB: 6.1}
+
+
+@pytest.mark.parametrize("des, aes, outcome", [
+    ({MIB: 12.5, 16 * MIB: 13.0}, {MIB: 6.0, 16 * MIB: 6.1}, "holds"),
+    ({MIB: 12.5, 16 * MIB: 13.0}, {MIB: 6.0, 16 * MIB: 9.0}, "in part"),
+    ({MIB: 12.5, 16 * MIB: 40.0}, {MIB: 6.0, 16 * MIB: 9.0}, "does not hold"),
+    ({64 * KIB: 3.0, 512 * KIB: 12.5, MIB: 13.0}, {64 * KIB: 3.0, 512 * KIB: 6.0, MIB: 6.1}, "holds"),
+    ({64 * KIB: 3.0, MIB: 13.0}, {64 * KIB: 3.0, MIB: 6.1}, "open")])
+def test_a_speedup_that_stays_is_the_same_from_a_buffer_on(documents, des, aes, outcome):
+    verdict = e7_verdict(documents, "pizzuti.constant-speedup", {"des-ede3-ecb": des, "aes-256-ecb": aes})
+    assert verdict.outcome == outcome
+    assert outcome == "open" or "in buffers of 512 KiB from pageable memory" in markdown.words(verdict.here)
+
+
+@pytest.mark.parametrize("des, aes, outcome", [
+    ({**BEFORE, 4 * KIB: 1.5, 8 * KIB: 2.0, **AT}, {**BEFORE, 4 * KIB: 0.8, 8 * KIB: 1.5, **AT}, "holds"),
+    ({256: 0.5, KIB: 1.5, 4 * KIB: 3.0, **AT}, {256: 0.4, KIB: 0.8, 2 * KIB: 1.5, **AT}, "in part"),
+    # 3 % are no difference: 2 KiB may be either, and the claimed size lies there.
+    ({256: 0.5, KIB: 0.6, 2 * KIB: 1.03, 4 * KIB: 3.0, **AT}, {**BEFORE, 4 * KIB: 0.8, 8 * KIB: 1.5, **AT}, "holds"),
+    ({256: 0.5, KIB: 0.6, 2 * KIB: 0.97, 4 * KIB: 0.97, 8 * KIB: 3.0, **AT},
+     {**BEFORE, 4 * KIB: 0.8, 8 * KIB: 0.98, 64 * KIB: 5.0, 512 * KIB: 6.0}, "holds"),
+    ({256: 0.5, 4 * KIB: 0.97, 8 * KIB: 0.97, **AT}, {**BEFORE, 16 * KIB: 0.97, **AT}, "holds"),
+    ({KIB: 1.5, 4 * KIB: 3.0, **AT}, {KIB: 2.0, 2 * KIB: 2.5, **AT}, "does not hold")])
+def test_where_a_device_gets_faster_is_between_sizes(documents, des, aes, outcome):
+    verdict = e7_verdict(documents, "pizzuti.crossover", {"des-ede3-ecb": des, "aes-256-ecb": aes})
+    assert verdict.outcome == outcome, markdown.words(verdict.here)
+
+
+def test_the_published_crossover_stands_beside_ours(documents):
+    rows = ciphers_on_device({**dict.fromkeys(e07.CIPHERS, {MIB: 2.0}), "aes-256-ecb": {**BEFORE, 4 * KIB: 1.5, **AT},
+                              "des-ede3-ecb": {**BEFORE, **AT}})
+    (experiment,) = [one for one in all_experiments() if one.name == "E7"]
+    shown = presentation(experiment, document_of(documents, "E7", rows))[0]
+    (panel,) = [panel for panel in shown.panels if panel.title.startswith("Where CUDA")]
+    drawn = {series.label: dict(zip(series.xs, map(float, series.ys))) for series in panel.series}
+    assert drawn == {"one core was faster up to": {"3DES": 2, "AES-256": 2},
+                     "CUDA was faster from": {"3DES": 64, "AES-256": 4},  # KiB
+                     "Pizzuti et al.: 3DES": {"3DES": 4}, "Pizzuti et al.: AES-256": {"AES-256": 8}}
+
+
+@pytest.mark.parametrize("speedup, outcome", [(12.5, "holds"), (10.3, "does not hold"), (5.0, "does not hold")])
+def test_parallel_3des_is_compared_with_sequential_aes(documents, speedup, outcome):
+    verdict = e7_verdict(documents, "pizzuti.parallel-3des-beats-aes", {"des-ede3-ecb": {MIB: speedup}},
+                         seconds={"des-ede3-ecb": 10.0})
+    assert verdict.outcome == outcome
 
 
 def test_what_was_not_run_has_no_verdict(documents):
