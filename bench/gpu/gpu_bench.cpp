@@ -37,8 +37,7 @@ class HostStopwatch final : public cuda::DeviceStopwatch {
 class StagedCopies final : public cuda::PageableCopies {
  public:
   explicit StagedCopies(cuda::Runtime& runtime)
-      : runtime_(runtime),
-        staging_(runtime, {}, Memory::Place::host, std::size_t{1} << 9) {}
+      : runtime_(runtime), staging_(runtime, {}, Memory::Place::host, std::size_t{1} << 9) {}
 
   void in(cuda::Stream stream, void* device_memory, const void* host, std::size_t bytes) override {
     for_each_part(bytes, [&](std::size_t at, std::size_t part) {

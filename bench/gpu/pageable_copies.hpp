@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies between a device and memory of the host that nobody pinned, as programs make them that
 // know nothing of pinned memory: the driver carries the data through memory of its own. paes never
-// does this. Its runtime takes pinned memory alone, and its devices have their own way for the rest.
+// does this. Its runtime takes pinned memory alone, and its devices have their own way for the
+// rest.
 #pragma once
 
 #include <memory>

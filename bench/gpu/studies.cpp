@@ -21,8 +21,9 @@ constexpr std::size_t pizzuti_sizes[] = {kibibyte, 4 * kibibyte,  64 * kibibyte,
                                          mebibyte, 16 * mebibyte, 256 * mebibyte};
 // More of them where the device gets faster than one thread, and one of exactly a buffer.
 constexpr std::size_t computing_sizes[] = {
-    256,          512,           kibibyte, 2 * kibibyte,  4 * kibibyte,  8 * kibibyte,
-    64 * kibibyte, 512 * kibibyte, mebibyte, 16 * mebibyte, 256 * mebibyte};
+    256,          512,           kibibyte,      2 * kibibyte,
+    4 * kibibyte, 8 * kibibyte,  64 * kibibyte, 512 * kibibyte,
+    mebibyte,     16 * mebibyte, 256 * mebibyte};
 constexpr std::size_t meyer_sizes[] = {320, 3600, 84992, 4499968};
 
 const cuda::DeviceKernel& device_kernel(const std::string& name) {

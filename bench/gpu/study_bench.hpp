@@ -178,8 +178,7 @@ class StudyBench {
       put_image(kernel, subject);
       return seconds_of([&] {
         for (std::size_t at = 0; at < bytes; at += buffer) {
-          through_device(kernel, subject, way, in + at, out + at, at,
-                         std::min(buffer, bytes - at));
+          through_device(kernel, subject, way, in + at, out + at, at, std::min(buffer, bytes - at));
         }
       });
     };
@@ -245,9 +244,8 @@ class StudyBench {
   void launch(const cuda::DeviceKernel& kernel, const test::RawSubject& subject, std::size_t at,
               std::size_t bytes) {
     cuda::Job job = {subject.operation(), device_->data() + at, device_out_->data() + at, bytes};
-    job.counter = std::bit_cast<Block>(add_full_counter(std::bit_cast<CounterBlock>(start()),
-                                                        at / subject.block_size(),
-                                                        subject.block_size()));
+    job.counter = std::bit_cast<Block>(add_full_counter(
+        std::bit_cast<CounterBlock>(start()), at / subject.block_size(), subject.block_size()));
     job.counter_bits = static_cast<unsigned>(8 * subject.block_size());
     session_.runtime.launch(session_.stream, kernel,
                             {image_->data(), subject.key_bytes, {}, 0, nullptr}, job);
