@@ -1,39 +1,121 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared."""
-from laboratory import contests, device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
+"""E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared by executor: one
+thread, OpenMP, MPI and CUDA; and which of the two gains most where."""
+from laboratory import contests, device, mpi
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.judgement import by_parts, is_more
-from laboratory.published import label, value as published
-from laboratory.values import derive, size
+from laboratory.published import label, look_up, value as published
+from laboratory.values import derive, given, size
 
 MB = 1 << 20
 SIZES = [MB // 2, MB, 15 * MB, 128 * MB, 255 * MB]
-KERNELS = ("compute", "tables", "openssl")
-CUDA_KERNELS = ("cuda_compute", "cuda_tables")
+ECB = "aes-128-ecb"
+PAGE = 4096  # bytes, of which ranks take whole ones
+COMPUTE, TABLES = "compute", "tables"
+KERNELS = (COMPUTE, TABLES, "openssl")
+CUDA_KERNELS = {COMPUTE: "cuda_compute", TABLES: "cuda_tables"}
 REDUCTION = "pousa_ci_aim/reduction_percent_aim_over_ci"
 
 
 def measure(lab):
     sizes = lab.sizes(lab.pick(SIZES[:3], SIZES))
-    for count in lab.threads((1, lab.cores)):
+    counts = lab.threads((1, lab.cores))
+    for count in counts:
         contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=(count,), rounds=3,
                          first="ratio to compute")
+    if len(counts) > 1:
+        contests.threads(lab, sizes=sizes, kernels=(TABLES,), counts=counts, rounds=3, first="speedup",
+                         has_times=False)
+    else:
+        lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
     if lab.quick and "sizes" not in lab.chosen:
         lab.leave_out("128 and 255 MB", "for the time; --full has them")
+    # 1 is the first, because speedups are over one rank.
+    measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cores))])), lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
     device.measure_too(lab, "E4")
 
 
+def measure_ranks(lab, counts, sizes):
+    """Both kernels and all numbers of ranks take turns, each rank with its share of the data in its memory."""
+    sizes = [size_ for size_ in sizes if size_ % PAGE == 0]
+    if not sizes:
+        lab.leave_out("MPI", "no size is a number of whole pages")
+        return
+    entrants = {(kernel, ranks): (ranks, "--cipher", ECB, "--kernel", kernel, "--threads", 1, "--runs", 1)
+                for ranks in counts for kernel in (COMPUTE, TABLES)}
+    try:
+        mpi.program()
+        rows = mpi.all_in_turns(lab, entrants, "memory", sizes, rounds=lab.pick(2, 3))
+    except Unavailable as reason:
+        lab.leave_out("MPI", str(reason))
+        return
+    for place, size_ in enumerate(sizes):
+        record_ranks(lab, {entrant: by_size[place] for entrant, by_size in rows.items()}, size_)
+    if "sizes" not in lab.chosen:
+        lab.leave_out(f"MPI above {size(sizes[-1])}",
+                      "for the time: each run is checked by encrypting and decrypting once more")
+
+
+def record_ranks(lab, rows, size_):
+    """Records for one size each entrant's times, and for each round how many times as fast it was as computing on as
+    many ranks, and as the first number of ranks with its own kernel."""
+    seconds = {entrant: [row["seconds"]["median"] for row in by_round] for entrant, by_round in rows.items()}
+    first = next(iter(rows))[1]
+    for (kernel, ranks), by_round in rows.items():
+        of = {"cipher": ECB, "direction": "encrypt", "kernel": kernel, "executor": "mpi", "ranks": ranks,
+              "hosts": by_round[0]["hosts"], "bytes": size_, "oversubscribed": ranks > lab.cores}
+        mine = seconds[kernel, ranks]
+        lab.record_rounds(of, "time", "s", mine)
+        for quantity, other in (("ratio to compute", (COMPUTE, ranks)), ("speedup", (kernel, first))):
+            lab.record_rounds(of, quantity, "ratio", [one / many for one, many in zip(seconds[other], mine)])
+
+
 HELD = 95  # per cent less; about what is claimed
-NEAR = 5  # per cent on either side of a range
+NEAR = 5  # per cent on either side of a range, or of a similar figure
 NO_DEVICE = ["no CUDA device was measured"]
 WAYS = {", copies included": ("time", "ratio to compute"),
         ", without copies": ("time without copies", "ratio to compute without copies")}
 
 
+def plural(count, what):
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def executors(measured):
+    """{key of the published figures: (name, factors)} of the executors that were measured, but for CUDA."""
+    found, cores = {}, measured.machine["cores"]
+    counts = [count for count in measured.factors("threads") if count <= cores]
+    if 1 in counts:
+        found["sequential"] = (plural(1, "thread"), dict(threads=1))
+    if counts and counts[-1] > 1:
+        found["openmp"] = (plural(counts[-1], "thread"), dict(threads=counts[-1]))
+    ranks = [count for count in measured.factors("ranks", executor="mpi")
+             if count > 1 and (count <= cores or hosts_of(measured, count) > 1)]
+    if ranks:
+        found["mpi"] = (plural(ranks[-1], "rank"), dict(executor="mpi", ranks=ranks[-1]))
+    return found
+
+
+def hosts_of(measured, ranks):
+    return max(measured.factors("hosts", executor="mpi", ranks=ranks), default=1)
+
+
+def ratios_of(measured, kernel, **of):
+    """{bytes: how many times as fast as computing}."""
+    return {size_: measured.value("ratio to compute", kernel=kernel, bytes=size_, **of)
+            for size_ in measured.factors("bytes", "ratio to compute", **of)}
+
+
+def speedups_of(measured, kernel, **of):
+    """{bytes: how many times as fast as one thread or one rank with the same kernel}."""
+    return {size_: measured.value("speedup", kernel=kernel, bytes=size_, **of)
+            for size_ in measured.factors("bytes", "speedup", kernel=kernel, **of)}
+
+
 def less_on_device(measured):
     """{way: {bytes: per cent less time}} of CUDA's tables than CUDA's computing."""
     of = dict(executor="cuda")
-    return {way: {size_: derive("percent less", measured.value(ratio, kernel=CUDA_KERNELS[1], bytes=size_, **of))
+    return {way: {size_: derive("percent less", measured.value(ratio, kernel=CUDA_KERNELS[TABLES], bytes=size_, **of))
                   for size_ in measured.factors("bytes", **of)} for way, (_, ratio) in WAYS.items()}
 
 
@@ -46,25 +128,18 @@ def on_device(measured):
     heads, rows, less = [size(size_) for size_ in sizes], [], less_on_device(measured)
     for way, (time, _) in WAYS.items():
         rows += [[f"`{kernel}`{way}", *[measured.value(time, kernel=kernel, bytes=size_, **of) for size_ in sizes]]
-                 for kernel in CUDA_KERNELS]
+                 for kernel in CUDA_KERNELS.values()]
         rows.append([f"per cent less{way}", *less[way].values()])
     panel = Panel("CUDA: less time than computing", "", "per cent",
                   [Series(way[2:], heads, list(values.values())) for way, values in less.items()], kind="bars")
     return [panel], [Table("CUDA: seconds, and per cent less than `cuda_compute`", ["", *heads], rows)]
 
 
-def ratios_of(measured, kernel, count):
-    return {size_: measured.value("ratio to compute", kernel=kernel, threads=count, bytes=size_)
-            for size_ in measured.factors("bytes", threads=count)}
-
-
-def judge_faster(measured, counts):
-    """Whether tables beat computing in all cases: sizes, numbers of threads, and the device."""
-    cases = {f"{count} thread{'' if count == 1 else 's'}": ratios_of(measured, "tables", count) for count in counts}
+def judge_faster(measured):
+    """Whether tables beat computing in all cases: sizes, numbers of threads and ranks, and the device."""
+    cases = {name: ratios_of(measured, TABLES, **of) for name, of in executors(measured).values()}
     if measured.find(executor="cuda"):
-        cases["CUDA, copies included"] = {size_: measured.value("ratio to compute", kernel=CUDA_KERNELS[1], bytes=size_,
-                                                                executor="cuda")
-                                          for size_ in measured.factors("bytes", executor="cuda")}
+        cases["CUDA, copies included"] = ratios_of(measured, CUDA_KERNELS[TABLES], executor="cuda")
     held, here = [], []
     for name, ratios in cases.items():
         slower = [size_ for size_, ratio in ratios.items() if not is_more(ratio, 1, measured.margin)]
@@ -76,17 +151,33 @@ def judge_faster(measured, counts):
     return Verdict(by_parts(held), here)
 
 
-def judge_reduction(measured, count):
-    if count is None:
-        return Verdict("open", ["it was not measured on the processor"])
-    ratios = ratios_of(measured, "tables", count)
+NOT_MEASURED = {"sequential": "it was not measured on the processor",
+                "openmp": "no number of threads above one was measured",
+                "mpi": "no number of ranks above one was measured with a core for each"}
+
+
+def largest_reduction(measured, key):
+    """(name, bytes, times as fast, per cent less) of the largest data with an executor."""
+    name, of = executors(measured)[key]
+    ratios = ratios_of(measured, TABLES, **of)
     largest = list(ratios)[-1]
-    less = derive("percent less", ratios[largest])
-    outcome = ("holds" if float(less) >= HELD else "in part" if is_more(ratios[largest], 1, measured.margin)
-               else "does not hold")
-    return Verdict(outcome, [
-        "`tables` took ", less, f" % less time than `compute` on {count} thread{'' if count == 1 else 's'} "
-        f"({size(largest)}), that is ", ratios[largest], " x as fast"])
+    return name, largest, ratios[largest], derive("percent less", ratios[largest])
+
+
+def judge_reduction(measured, key, similar_to=()):
+    """Whether tables take about as much less time as is claimed, and about as much less as with other executors."""
+    if key not in executors(measured):
+        return Verdict("open", [NOT_MEASURED[key]])
+    name, largest, ratio, less = largest_reduction(measured, key)
+    here = ["`tables` took ", less, f" % less time than `compute` on {name} ({size(largest)}), that is ", ratio,
+            " x as fast"]
+    held = [float(less) >= HELD]
+    for other in [other for other in similar_to if other in executors(measured)]:
+        its_name, _, _, its_less = largest_reduction(measured, other)
+        held.append(abs(float(less) - float(its_less)) <= NEAR)
+        here += [", and ", its_less, f" % less on {its_name}"]
+    return Verdict("holds" if all(held) else "in part" if is_more(ratio, 1, measured.margin) else "does not hold",
+                   here)
 
 
 def judge_reduction_cuda(measured):
@@ -95,69 +186,194 @@ def judge_reduction_cuda(measured):
              for way, values in less_on_device(measured).items()}
     if not any(least.values()):
         return Verdict("open", NO_DEVICE)
-    here = []
+    others = [largest_reduction(measured, key) for key in executors(measured)]
+    here, outcomes = [], []
     for way, values in least.items():
         here += ["; " if here else "`cuda_tables` took ", min(values.values(), key=float), " to ",
                  max(values.values(), key=float),
                  f" % less time than `cuda_compute`{way}"]
+        gain = measured.value(WAYS[way][1], kernel=CUDA_KERNELS[TABLES], bytes=list(values)[-1], executor="cuda")
+        outcomes.append(by_parts([*(low - NEAR <= float(value) <= high + NEAR for value in values.values()),
+                                  *(is_more(ratio, gain, measured.margin) for _, _, ratio, _ in others)]))
+    for name, _, _, less in others:
+        here += [", and ", less, f" % less on {name}"]
     # Which of the two is meant is not said.
-    return Verdict(max((by_parts(low - NEAR <= float(value) <= high + NEAR for value in values.values())
-                        for values in least.values()),
-                       key=("does not hold", "in part", "holds").index), here)
+    return Verdict(max(outcomes, key=("does not hold", "in part", "holds").index), here)
 
 
-def judge_openssl(measured, counts):
+# As many cores as the largest cluster had whose ranks are compared with a device.
+CLUSTER = look_up("studies/pousa_ci_aim/cores/mpi/2")
+
+
+def beside_a_cluster(measured, kernel):
+    """(words, [whether a cluster is faster]) of CUDA, copies included, by size. It is slower than a cluster if ranks
+    on several hosts were faster, and faster than one if all its cores could not come up to it even if they scaled
+    perfectly. Otherwise a size says nothing."""
+    here, is_slower = [], []
+    for size_, speedup in speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda").items():
+        ranks = [count for count in measured.factors("ranks", "speedup", kernel=kernel, executor="mpi", bytes=size_)
+                 if hosts_of(measured, count) > 1]
+        here += ["; " if here else f"`{CUDA_KERNELS[kernel]}`, copies included, was ", speedup,
+                 f" times as fast as one core with `{kernel}` at {size(size_)}"]
+        if is_more(speedup, CLUSTER, measured.margin):
+            is_slower.append(False)
+            here.append(f", and {CLUSTER} cores could not be")
+        elif ranks:
+            theirs = measured.value("speedup", kernel=kernel, executor="mpi", ranks=ranks[-1], bytes=size_)
+            here += [f", and {ranks[-1]} ranks on {hosts_of(measured, ranks[-1])} hosts ", theirs]
+            if is_more(theirs, speedup, measured.margin) or is_more(speedup, theirs, measured.margin):
+                is_slower.append(float(theirs) > float(speedup))
+    return here, is_slower
+
+
+UNKNOWN = f"; no ranks of several hosts were measured, and {CLUSTER} cores may be faster or not"
+
+
+def why_no_cluster(measured):
+    return NO_DEVICE if not measured.find(executor="cuda") else ["one core was not measured beside CUDA"]
+
+
+def judge_tables_on_cluster(measured):
+    here, is_slower = beside_a_cluster(measured, TABLES)
+    if not here:
+        return Verdict("open", why_no_cluster(measured))
+    return Verdict(by_parts(is_slower), here) if is_slower else Verdict("open", [*here, UNKNOWN])
+
+
+def judge_architecture(measured):
+    """Two parts: a device is slower than a cluster with tables, and faster with computing."""
+    found = {kernel: beside_a_cluster(measured, kernel) for kernel in (TABLES, COMPUTE)}
+    if not all(here for here, _ in found.values()):
+        return Verdict("open", why_no_cluster(measured))
+    (tables, tables_slower), (compute, compute_slower) = found.values()
+    here = [*tables, "; ", *compute]
+    if not tables_slower or not compute_slower:
+        return Verdict("open", [*here, UNKNOWN])
+    return Verdict(by_parts((all(tables_slower), not any(compute_slower))), here)
+
+
+def judge_openssl(measured):
+    counts = measured.factors("threads")
     if not counts:
         return Verdict("open", ["it was not measured on the processor"])
-    ratios = ratios_of(measured, "openssl", counts[0])
+    ratios = ratios_of(measured, "openssl", threads=counts[0])
     largest = list(ratios)[-1]
     return Verdict(by_parts(is_more(ratio, 1, measured.margin) for ratio in ratios.values()),
                    ["libcrypto was ", ratios[largest], f" times as fast as `compute` on one thread ({size(largest)})"])
 
 
+def on_threads(measured, counts):
+    """(panels, tables) of numbers of threads."""
+    if not counts:
+        return [], []
+    sizes = measured.factors("bytes", "time", threads=counts[0])
+    rows = []
+    for count in counts:
+        for kernel in KERNELS:
+            name = f"`{kernel}`, {plural(count, 'thread')}"
+            rows.append([name, *[measured.value("time", kernel=kernel, threads=count, bytes=size_)
+                                 for size_ in sizes]])
+            if kernel != COMPUTE:
+                rows.append([f"{name}: per cent less than `compute`",
+                             *[derive("percent less", value)
+                               for value in ratios_of(measured, kernel, threads=count).values()]])
+    panel = Panel(f"Time of {ECB.upper()}", "", "seconds", [
+        Series(f"`{kernel}`", [f"{size(size_)}, {count} thr." for count in counts for size_ in sizes],
+               [measured.value("time", kernel=kernel, threads=count, bytes=size_)
+                for count in counts for size_ in sizes]) for kernel in KERNELS], kind="bars", logy=True)
+    return [panel], [Table("Seconds, and per cent less than `compute`", ["", *[size(size_) for size_ in sizes]], rows)]
+
+
+def on_ranks(measured):
+    """Tables of numbers of ranks."""
+    counts = measured.factors("ranks", executor="mpi")
+    sizes = measured.factors("bytes", executor="mpi")
+    rows = []
+    for ranks in counts:
+        for kernel in (COMPUTE, TABLES):
+            of = dict(executor="mpi", ranks=ranks)
+            rows.append([f"`{kernel}`, {plural(ranks, 'rank')}",
+                         *[measured.value("time", kernel=kernel, bytes=size_, **of) for size_ in sizes]])
+        rows.append([f"{plural(ranks, 'rank')}: per cent less than `compute`",
+                     *[derive("percent less", ratio) for ratio in ratios_of(measured, TABLES, **of).values()]])
+    return [Table("MPI: seconds, and per cent less than `compute`", ["", *map(size, sizes)], rows)] if rows else []
+
+
+def reduction_panel(measured):
+    """Per cent less time by executor, beside the published figures."""
+    keys = {"sequential": "one core", "openmp": "OpenMP", "mpi": "MPI"}
+    found = {name: largest_reduction(measured, key)[3] if key in executors(measured) else None
+             for key, name in keys.items()}
+    for way, values in less_on_device(measured).items():
+        if values:
+            found[f"CUDA{way}"] = list(values.values())[-1]
+    theirs = [Series(label(f"{REDUCTION}/{key}"), [name], [published(f"{REDUCTION}/{key}")], "published")
+              for key, name in keys.items()]
+    ends = [published(f"{REDUCTION}/cuda/{end}") for end in (0, 1)]
+    theirs.append(Series(label(f"{REDUCTION}/cuda"), ["CUDA, least", "CUDA, most"], ends, "published"))
+    return Panel("Less time than computing, per cent", "", "per cent",
+                 [Series("here", list(found), list(found.values())), *theirs], kind="bars")
+
+
+def speedup_lines(measured):
+    """(label, {bytes: speedup}) by kernel and executor, over one core with the same kernel."""
+    for kernel in (TABLES, COMPUTE):
+        for key, (name, of) in executors(measured).items():
+            speedups = speedups_of(measured, kernel, **of) if key != "sequential" else {}
+            if speedups:
+                yield f"`{kernel}`, {name}", speedups
+        speedups = speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda")
+        if speedups:
+            yield f"`{CUDA_KERNELS[kernel]}`, copies included", speedups
+
+
+def speedups(measured):
+    """(panels, tables) of speedups over one core."""
+    lines = dict(speedup_lines(measured))
+    if not lines:
+        return [], []
+    sizes = sorted({size_ for line in lines.values() for size_ in line})
+    cores = measured.machine["cores"]
+    panel = Panel("Times as fast as one core with the same kernel", "bytes", "times as fast", [
+        *[Series(name, [given(size_) for size_ in line], list(line.values())) for name, line in lines.items()],
+        Series("as many times as cores", [given(sizes[0]), given(sizes[-1])], [given(cores), given(cores)], "ideal")],
+        logx=True, logy=True, x_is="bytes")
+    rows = [[name, *[line.get(size_) for size_ in sizes]] for name, line in lines.items()]
+    return [panel], [Table("Times as fast as one core with the same kernel", ["", *map(size, sizes)], rows)]
+
+
 def show(measured):
     counts = measured.factors("threads")
-    panels, tables = [], []
-    if counts:
-        sizes = measured.factors("bytes", threads=counts[0])
-        rows = []
-        for count in counts:
-            for kernel in KERNELS:
-                name = f"`{kernel}`, {count} thread{'' if count == 1 else 's'}"
-                rows.append([name, *[measured.value("time", kernel=kernel, threads=count, bytes=size_)
-                                     for size_ in sizes]])
-                if kernel != "compute":
-                    rows.append([f"{name}: per cent less than `compute`",
-                                 *[derive("percent less", value)
-                                   for value in ratios_of(measured, kernel, count).values()]])
-        less = [derive("percent less", list(ratios_of(measured, "tables", count).values())[-1]) for count in counts]
-        panels.append(Panel("Time of AES-128-ECB", "", "seconds", [
-            Series(f"`{kernel}`", [f"{size(size_)}, {count} thr." for count in counts for size_ in sizes],
-                   [measured.value("time", kernel=kernel, threads=count, bytes=size_)
-                    for count in counts for size_ in sizes]) for kernel in KERNELS], kind="bars", logy=True))
-        panels.append(Panel("Less time than computing, per cent", "", "per cent", [
-            Series("here", [f"{count} thr." for count in counts], less),
-            *[Series(label(f"{REDUCTION}/{key}"), [key], [published(f"{REDUCTION}/{key}")], "published")
-              for key in ("sequential", "openmp", "mpi")]], kind="bars"))
-        tables.append(Table("Seconds, and per cent less than `compute`", ["", *[size(size_) for size_ in sizes]], rows))
-    on_it = on_device(measured)
-    return Shown({"ci-aim.tables-faster": judge_faster(measured, counts),
-                  "ci-aim.reduction-sequential": judge_reduction(measured, 1 if counts else None),
-                  "ci-aim.reduction-openmp": judge_reduction(measured, counts[-1] if len(counts) > 1 else None),
+    threads, gains, on_it = on_threads(measured, counts), speedups(measured), on_device(measured)
+    return Shown({"ci-aim.tables-faster": judge_faster(measured),
+                  "ci-aim.reduction-sequential": judge_reduction(measured, "sequential"),
+                  "ci-aim.reduction-openmp": judge_reduction(measured, "openmp", ("sequential", "mpi")),
+                  "ci-aim.reduction-mpi": judge_reduction(measured, "mpi"),
                   "ci-aim.reduction-cuda": judge_reduction_cuda(measured),
-                  "pousa.openssl-faster": judge_openssl(measured, counts)},
-                 [*panels, *on_it[0]], [*tables, *on_it[1]],
-                 [f"About as much less: at least {HELD} %; in part: less by more than other programs may disturb. A "
-                  f"range: within {NEAR} % of it on either side at every size from 512 KiB on, with the copies or "
-                  "without them. `compute` is not as slow as such code may be, which E13 looks into, so there is less "
-                  "to save. libcrypto reads no tables here: it uses the processor's AES instructions."])
+                  "ci-aim.tables-on-cluster": judge_tables_on_cluster(measured),
+                  "ci-aim.architecture": judge_architecture(measured),
+                  "pousa.openssl-faster": judge_openssl(measured)},
+                 [*threads[0], reduction_panel(measured), *gains[0], *on_it[0]],
+                 [*threads[1], *on_ranks(measured), *gains[1], *on_it[1]],
+                 [f"About as much less: at least {HELD} %; similar: within {NEAR} per cent of the time; in part: less "
+                  f"by more than other programs may disturb. A range: within {NEAR} % of it on either side at every "
+                  "size from 512 KiB on, with the copies or without them. `compute` is not as slow as such code may "
+                  "be, which E13 looks into, so there is less to save. libcrypto reads no tables here: it uses the "
+                  "processor's AES instructions.",
+                  f"A device is compared with a cluster by how many times as fast as one core each is, copies "
+                  f"included: with ranks on several hosts where there were any, and otherwise with {CLUSTER} cores "
+                  "that scale perfectly, which no cluster of as many exceeds. A size at which the device is not faster "
+                  "than these says nothing."])
 
 
 EXPERIMENT = Experiment(
     name="E4", title="Computing against tables",
-    did=("ci-aim.versions", "ci-aim.key", "ci-aim.programs", "ci-aim.cuda", "ci-aim.machines", "ci-aim.sizes"),
-    judges=("ci-aim.tables-faster", "ci-aim.reduction-sequential", "ci-aim.reduction-openmp", "ci-aim.reduction-cuda",
-            "pousa.openssl-faster"),
+    did=("ci-aim.versions", "ci-aim.key", "ci-aim.programs", "ci-aim.cuda", "ci-aim.machines", "ci-aim.sizes",
+         "ci-aim.speedup-defined"),
+    judges=("ci-aim.tables-faster", "ci-aim.reduction-sequential", "ci-aim.reduction-openmp", "ci-aim.reduction-mpi",
+            "ci-aim.reduction-cuda", "ci-aim.tables-on-cluster", "ci-aim.architecture", "pousa.openssl-faster"),
     here="The kernels `compute` and `tables`, and libcrypto, AES-128-ECB, one thread and all cores; each size "
-         "and number of threads is one run in which the kernels take turns.",
-    measure=measure, show=show, seconds={"quick": 11, "full": 95})
+         "and number of threads is one run in which the kernels take turns. The first two also on one MPI rank and on "
+         "as many as cores, in memory, where there is an mpirun. Where there is a GPU, its kernels `cuda_compute` and "
+         "`cuda_tables`, beside one thread that does the same.",
+    measure=measure, show=show, seconds={"quick": 15, "full": 160})

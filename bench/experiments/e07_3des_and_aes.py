@@ -1,114 +1,145 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E7: 3DES compared with AES-256, and ECB with CTR, by size; with a GPU, the processor compared with CUDA."""
+"""E7: 3DES compared with AES-256, and ECB with CTR, by size and in both directions; with a GPU, the processor compared
+with CUDA, which gets the text as a whole or in buffers, from pinned memory or other."""
 from laboratory import contests, device
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import QUARTER, TWICE, by_parts, is_more, is_near
-from laboratory.published import look_up, value as published
+from laboratory.published import kibibytes, label, value as published
 from laboratory.values import derive, given, size
 
 KB, MB = 1 << 10, 1 << 20
 CIPHERS = ("aes-256-ecb", "aes-256-ctr", "des-ede3-ecb", "des-ede3-ctr")
+NAMES = {"AES-256": "aes-256", "3DES": "des-ede3"}
+DIRECTIONS = ("encrypt", "decrypt")
+RATE = f"rate to {CIPHERS[0]}"
 BUFFER = 512 * KB  # the study's
 PLAIN = {"3des": "des-ede3-ecb", "aes-256": "aes-256-ecb"}  # ciphers by their names in published.json
-UNITS = {"KB": KB, "MB": MB}
 
 
 def measure(lab):
     for kernel, sizes in (("compute", lab.pick([KB, 16 * KB, 256 * KB], [KB, 4 * KB, 64 * KB, MB, 4 * MB])),
                           ("auto", lab.pick([KB, 64 * KB, MB, 16 * MB],
                                             [KB, 4 * KB, 64 * KB, MB, 16 * MB, 256 * MB]))):
-        contests.threads(lab, sizes=lab.sizes(sizes), kernels=(kernel,), ciphers=CIPHERS, rounds=3, piece_sizes=(BUFFER,),
-                         first=f"rate to {CIPHERS[0]}")
+        for direction in DIRECTIONS:
+            contests.threads(lab, sizes=lab.sizes(sizes if direction == "encrypt" else lab.pick(sizes[1:2], sizes)),
+                             kernels=(kernel,), ciphers=CIPHERS, directions=(direction,), rounds=3,
+                             piece_sizes=(BUFFER,), first=RATE)
         for row in lab.measurements:
             row["of"].setdefault("choice", kernel)
     if "sizes" not in lab.chosen:
         lab.leave_out(f"more than {size(lab.pick(256 * KB, 4 * MB))} with every step computed", "for the time")
+    if lab.quick and "sizes" not in lab.chosen:
+        lab.leave_out("decryption but at one size", "for the time; --full has it")
     device.measure_too(lab, "E7")
 
 
 CHOICES = {"compute": "Every step computed", "auto": "The fastest constant-time kernels"}
+# How the device gets the text. Older results have the first way alone, and do not say so.
+PINNED, PAGEABLE = {"way": (None, "whole"), "memory": (None, "pinned")}, {"way": "whole", "memory": "pageable"}
+BUFFERS_PINNED, BUFFERS = {"way": "buffers", "memory": "pinned"}, {"way": "buffers", "memory": "pageable"}
+WAYS = {"pinned": PINNED, "pageable": PAGEABLE, "buffers, pinned": BUFFERS_PINNED, "buffers, pageable": BUFFERS}
 
 
-def on_device(measured):
-    """(panels, tables) that compare CUDA with one thread of the processor."""
-    panels, tables = [], []
-    for choice, title in CHOICES.items():
-        of = dict(choice=choice, executor="cuda")
-        sizes = measured.factors("bytes", **of)
-        if not sizes:
-            continue
-        rows, lines = [], []
-        for cipher in CIPHERS:
-            kernel = measured.factors("kernel", cipher=cipher, **of)[0]
-            rows.append([f"{cipher}, `{kernel}`",
-                         *[measured.value("time", cipher=cipher, bytes=size_, **of) for size_ in sizes]])
-            speedups = [measured.value("speedup", cipher=cipher, bytes=size_, **of) for size_ in sizes]
-            rows.append([f"{cipher}: times as fast as one thread", *speedups])
-            lines.append(Series(cipher, [given(size_) for size_ in sizes], speedups))
-        lines.append(Series("as fast", [given(sizes[0]), given(sizes[-1])], [given(1), given(1)], "ideal"))
-        panels.append(Panel(f"CUDA: {title.lower()}", "bytes", "times as fast as one thread", lines, logx=True,
-                            logy=True, x_is="bytes"))
-        tables.append(Table(f"CUDA: {title.lower()}: seconds, copies included", ["", *[size(size_) for size_ in sizes]],
-                            rows))
-    return panels, tables
+def buffer_of(measured):
+    return next(iter(measured.factors("buffer_bytes")), BUFFER)
+
+
+def judged_way(measured, size_):
+    """The way through the device that verdicts are about: in buffers from pageable memory. A text that is no longer
+    than a buffer is a buffer."""
+    of = dict(executor="cuda", choice="compute", bytes=size_)
+    return next((way for way in (BUFFERS, PAGEABLE) if measured.find("time", **of, **way)), PINNED)
+
+
+def words_of_way(measured):
+    if measured.find(executor="cuda", memory="pageable"):
+        return f"in buffers of {size(buffer_of(measured))} from pageable memory"
+    return "as a whole from pinned memory"
+
+
+def figure(measured, quantity, executor, cipher, size_, direction="encrypt"):
+    """A figure of the programs that compute every step."""
+    way = judged_way(measured, size_) if executor == "cuda" else {}
+    return measured.value(quantity, choice="compute", executor=executor, cipher=cipher, bytes=size_,
+                          direction=direction, **way)
+
+
+def sizes_of(measured, quantity, executor, cipher, direction="encrypt"):
+    """The sizes that have the figure; on the device, by the way that verdicts are about."""
+    is_pageable = executor == "cuda" and measured.find(executor="cuda", memory="pageable")
+    return measured.factors("bytes", quantity, choice="compute", executor=executor, cipher=cipher, direction=direction,
+                            **({"memory": "pageable"} if is_pageable else {}))
 
 
 def speedups_on_device(measured, cipher):
     """{bytes: speedup} of CUDA over one thread, both of which compute every step."""
-    of = dict(choice="compute", executor="cuda", cipher=cipher)
-    return {size_: measured.value("speedup", bytes=size_, **of) for size_ in measured.factors("bytes", "speedup", **of)}
+    return {size_: figure(measured, "speedup", "cuda", cipher, size_)
+            for size_ in sizes_of(measured, "speedup", "cuda", cipher)}
 
 
 def no_device():
     return Verdict("open", ["no CUDA device was measured"])
 
 
+WHERE = {"sequential": "on one core", "cuda": "with CUDA"}
+
+
 def judge_slower(measured, executor):
-    """Whether 3DES takes about as many times as long as AES-256 as the claim says."""
+    """Whether 3DES takes about as many times as long as AES-256 as the claim says, in both directions."""
     claimed = published(f"pizzuti/ratio_3des_to_aes_time/{executor}")
-    of = dict(choice="compute", executor=executor)
-    sizes = measured.factors("bytes", **of)
-    if not sizes:
+    ratios, here = [], []
+    for direction in DIRECTIONS:
+        sizes = sizes_of(measured, RATE, executor, PLAIN["3des"], direction)
+        if sizes:
+            ratios.append(derive("inverse", figure(measured, RATE, executor, PLAIN["3des"], sizes[-1],
+                                                   direction)))
+            here += [", and " if here else "3DES took ", ratios[-1],
+                     f" times as long as AES-256 to {direction} {size(sizes[-1])}"]
+    if not ratios:
         return no_device()
-    ratio = derive("inverse", measured.value("rate to aes-256-ecb", cipher=PLAIN["3des"], bytes=sizes[-1], **of))
-    here = ["3DES took ", ratio, f" times as long as AES-256 at {size(sizes[-1])}, each computed step by step"]
-    fast = measured.factors("bytes", choice="auto", executor=executor)
+    here.append(", each computed step by step")
+    of = dict(choice="auto", executor=executor, direction="encrypt", cipher=PLAIN["3des"])
+    fast = measured.factors("bytes", **of)
     if fast:
-        rate = measured.value("rate to aes-256-ecb", cipher=PLAIN["3des"], choice="auto", executor=executor,
-                              bytes=fast[-1])
-        here += [", and ", derive("inverse", rate), " times with the fastest constant-time kernels"]
-    return Verdict("holds" if is_near(ratio, claimed, TWICE) else "in part" if is_more(ratio, 1, measured.margin)
-                   else "does not hold",
-                   here)
+        rate = measured.value(RATE, bytes=fast[-1], **of)
+        here += [", and ", derive("inverse", rate), " times to encrypt with the fastest constant-time kernels"]
+    return Verdict("holds" if all(is_near(ratio, claimed, TWICE) for ratio in ratios) else
+                   "in part" if any(is_more(ratio, 1, measured.margin) for ratio in ratios) else "does not hold", here)
 
 
 def judge_ctr(measured):
     ratios, here = [], []
-    for executor, where in (("sequential", "on one core"), ("cuda", "with CUDA")):
-        of = dict(choice="compute", executor=executor)
-        sizes = measured.factors("bytes", **of)
-        for name, cipher in (("AES-256", "aes-256"), ("3DES", "des-ede3")) if sizes else ():
-            rates = [measured.value("rate to aes-256-ecb", cipher=f"{cipher}-{mode}", bytes=sizes[-1], **of)
-                     for mode in ("ecb", "ctr")]
-            ratios.append(derive("quotient", *rates))
-            here += ["; " if here else "CTR took ", ratios[-1],
-                     f" times as long as ECB {where} with {name} ({size(sizes[-1])})"]
+    for executor, where in WHERE.items():
+        for direction in DIRECTIONS:
+            for name, cipher in NAMES.items():
+                ecb, ctr = (sizes_of(measured, RATE, executor, f"{cipher}-{mode}", direction)
+                            for mode in ("ecb", "ctr"))
+                sizes = [size_ for size_ in ecb if size_ in ctr]
+                if not sizes:
+                    continue
+                rates = [figure(measured, RATE, executor, f"{cipher}-{mode}", sizes[-1], direction)
+                         for mode in ("ecb", "ctr")]
+                ratios.append(derive("quotient", *rates))
+                here += ["; " if here else "CTR took ", ratios[-1],
+                         f" times as long as ECB to {direction} {size(sizes[-1])} {where} with {name}"]
     return Verdict(by_parts(is_near(ratio, 1, QUARTER) for ratio in ratios), here)
 
 
 def judge_constant(measured):
+    """Whether the speedup is the same from a buffer on: a longer text is more of the same."""
     held, here = [], []
     for cipher in PLAIN.values():
-        speedups = list(speedups_on_device(measured, cipher).items())
-        if len(speedups) < 2:
+        speedups = speedups_on_device(measured, cipher)
+        if not speedups:
             return no_device()
-        (before, smaller), (last, larger) = speedups[-2:]
-        held.append(is_near(larger, smaller, QUARTER))
-        here += ["; " if here else "", f"{cipher}: ", smaller, f" x at {size(before)} and ", larger,
-                 f" x at {size(last)}"]
-    if not all(held):
-        return Verdict("open", [*here, "; it still changes at the largest size that was compared with one core"])
-    return Verdict("holds", here)
+        speedups = {size_: speedup for size_, speedup in speedups.items() if size_ >= buffer_of(measured)}
+        if len(speedups) < 2:
+            return Verdict("open", ["fewer than two sizes of at least a buffer were compared with one core"])
+        held.append(is_near(max(speedups.values(), key=float), min(speedups.values(), key=float), QUARTER))
+        here += ["; " if here else f"{words_of_way(measured)}, ", f"{cipher} was as many times as fast as one core: "]
+        for place, (size_, speedup) in enumerate(speedups.items()):
+            here += [", " if place else "", speedup, f" at {size(size_)}"]
+    return Verdict(by_parts(held), here)
 
 
 def judge_speedups(measured):
@@ -121,41 +152,55 @@ def judge_speedups(measured):
         held.append(is_near(most, published(f"pizzuti/max_speedup/{name}"), TWICE))
         here += ["; " if here else "", f"{cipher} was at most ", most,
                  " times as fast as one core that computes every step as well"]
-    return Verdict(by_parts(held), here)
+    return Verdict(by_parts(held), [*here, f", {words_of_way(measured)}"])
 
 
-def in_bytes(said):
-    """The number of bytes of a size such as "4KB"."""
-    return int(said[:-2]) * UNITS[said[-2:]]
+def crossing(measured, cipher):
+    """(the largest size up to which one core is faster, the smallest from which the device is); None where it is at no
+    size. Sizes between the two may be either."""
+    speedups = speedups_on_device(measured, cipher)
+    core, device_ = None, None
+    for size_, speedup in speedups.items():
+        if not is_more(1, speedup, measured.margin):
+            break
+        core = size_
+    for size_, speedup in reversed(speedups.items()):
+        if not is_more(speedup, 1, measured.margin):
+            break
+        device_ = size_
+    return core, device_
 
 
 def judge_crossover(measured):
+    """Each cipher: whether the claimed size lies where the device gets faster, or whether there is such a size."""
     held, here = [], []
     for name, cipher in PLAIN.items():
-        speedups = speedups_on_device(measured, cipher)
-        if not speedups:
+        if not speedups_on_device(measured, cipher):
             return no_device()
-        slower = [size_ for size_, speedup in speedups.items() if float(speedup) < 1]
-        faster = [size_ for size_, speedup in speedups.items() if float(speedup) > 1]
-        claimed = in_bytes(look_up(f"studies/pizzuti/sequential_faster_below/{name}"))
-        held.append(bool(slower) and bool(faster) and slower[-1] <= claimed <= faster[0])
+        core, device_ = crossing(measured, cipher)
+        is_there = core is not None and device_ is not None
+        claimed = KB * float(kibibytes(f"pizzuti/sequential_faster_below/{name}"))
+        held += [is_there, is_there and core <= claimed <= device_]
         here += ["; " if here else "", f"{cipher}: one core was faster "
-                 f"{f'up to {size(slower[-1])}' if slower else 'at no size'} and the device "
-                 f"{f'from {size(faster[0])} on' if faster else 'at no size'}"]
-    return Verdict(by_parts(held), here)
+                 f"{f'up to {size(core)}' if core is not None else 'at no size'} and the device "
+                 f"{f'from {size(device_)} on' if device_ is not None else 'not at the largest size'}"]
+    return Verdict(by_parts(held), [*here, f", {words_of_way(measured)}"])
 
 
 def judge_parallel_3des(measured):
-    sizes = [size_ for size_ in measured.factors("bytes", choice="compute", executor="cuda")
-             if measured.find("time", bytes=size_, choice="compute", executor="sequential", cipher=PLAIN["aes-256"])]
-    if not sizes:
+    with_aes = sizes_of(measured, "time", "sequential", PLAIN["aes-256"])
+    ratios = {size_: derive("quotient", figure(measured, "time", "sequential", PLAIN["aes-256"], size_),
+                            figure(measured, "time", "cuda", PLAIN["3des"], size_))
+              for size_ in sizes_of(measured, "time", "cuda", PLAIN["3des"]) if size_ in with_aes}
+    if not ratios:
         return no_device()
-    of = dict(choice="compute", bytes=sizes[-1])
-    ratio = derive("quotient", measured.value("time", executor="sequential", cipher=PLAIN["aes-256"], **of),
-                   measured.value("time", executor="cuda", cipher=PLAIN["3des"], **of))
-    return Verdict("holds" if is_more(ratio, 1, measured.margin) else "does not hold",
-                   ["3DES with CUDA was ", ratio,
-                    f" times as fast as AES-256 on one core ({size(sizes[-1])}, every step computed)"])
+    largest = list(ratios)[-1]
+    slower = [size_ for size_, ratio in ratios.items() if not is_more(ratio, 1, measured.margin) and size_ != largest]
+    return Verdict("holds" if is_more(ratios[largest], 1, measured.margin) else "does not hold",
+                   ["3DES with CUDA was ", ratios[largest],
+                    f" times as fast as AES-256 on one core ({size(largest)}, every step computed, "
+                    f"{words_of_way(measured)})",
+                    f", and no faster at {', '.join(map(size, slower))}" if slower else ""])
 
 
 def judge_gain(measured):
@@ -165,37 +210,121 @@ def judge_gain(measured):
         if not speedups:
             return no_device()
         most[name] = max(speedups.values(), key=float)
-    of = dict(choice="compute", executor="cuda")
-    slower = derive("inverse", measured.value("rate to aes-256-ecb", cipher=PLAIN["3des"],
-                                              bytes=measured.factors("bytes", **of)[-1], **of))
+    sizes = sizes_of(measured, RATE, "cuda", PLAIN["3des"])
+    slower = derive("inverse", figure(measured, RATE, "cuda", PLAIN["3des"], sizes[-1]))
     return Verdict(by_parts((is_more(most["3des"], most["aes-256"], measured.margin),
                              is_more(slower, 1, measured.margin))),
                    ["every step computed, 3DES gained ", most["3des"], " x and AES-256 ", most["aes-256"],
-                    " x; with CUDA 3DES took ", slower,
-                    " times as long"])
+                    " x; with CUDA 3DES took ", slower, f" times as long, {words_of_way(measured)}"])
+
+
+def speedup_panel(title, lines, limits=()):
+    """Speedups by size. `limits`: published ones, as lines."""
+    xs = sorted({x for _, speedups in lines for x in speedups})
+    ends = [given(xs[0]), given(xs[-1])]
+    series = [Series(name, [given(size_) for size_ in speedups], list(speedups.values())) for name, speedups in lines]
+    series += [Series(label(path), ends, [published(path)] * 2, "published") for path in limits]
+    return Panel(title, "bytes", "times as fast as one thread",
+                 [*series, Series("as fast", ends, [given(1), given(1)], "ideal")], logx=True, logy=True, x_is="bytes")
+
+
+def crossover_panel(measured):
+    """From which size on the device is faster, beside the published sizes."""
+    found = {name: crossing(measured, cipher) for name, cipher in PLAIN.items()}
+    xs = {"3des": "3DES", "aes-256": "AES-256"}
+    bounds = [Series(words, [xs[name] for name in found if found[name][end] is not None],
+                     [given(bounds[end] // KB if bounds[end] % KB == 0 else bounds[end] / KB)
+                      for bounds in found.values() if bounds[end] is not None])
+              for end, words in enumerate(("one core was faster up to", "CUDA was faster from"))]
+    paths = {name: f"pizzuti/sequential_faster_below/{name}" for name in found}
+    return Panel("Where CUDA gets faster than one core", "", "KiB",
+                 [*bounds, *(Series(label(path), [xs[name]], [kibibytes(path)], "published")
+                             for name, path in paths.items())], kind="bars", logy=True)
+
+
+def ways_panel(measured):
+    """The ways through the device at the largest size."""
+    of = dict(choice="compute", executor="cuda", direction="encrypt")
+    largest = measured.factors("bytes", **of)[-1]
+    times = {name: [measured.value("time", cipher=cipher, bytes=largest, **of, **way) for cipher in CIPHERS]
+             for name, way in WAYS.items()}
+    return Panel(f"CUDA: {size(largest)} by memory, whole and in buffers", "", "GB/s", [
+        Series(name, list(CIPHERS), [time and derive("GB/s", time, given(largest)) for time in by_cipher])
+        for name, by_cipher in times.items() if any(by_cipher)], kind="bars", logy=True)
+
+
+def tables_on_device(measured, choice, direction):
+    """Seconds, and speedups over one thread, of all ways through the device."""
+    of = dict(choice=choice, executor="cuda", direction=direction)
+    sizes = measured.factors("bytes", **of)
+    for quantity, what in (("time", "seconds, copies included"), ("speedup", "times as fast as one thread")):
+        rows = []
+        for cipher in CIPHERS:
+            for name, way in WAYS.items():
+                if measured.find(quantity, cipher=cipher, **of, **way):
+                    kernel = measured.factors("kernel", cipher=cipher, **of)[0]
+                    rows.append([f"{cipher}, `{kernel}`, {name}",
+                                 *[measured.value(quantity, cipher=cipher, bytes=size_, **of, **way)
+                                   for size_ in sizes]])
+        if rows:
+            yield Table(f"CUDA: {CHOICES[choice].lower()}, {direction}: {what}", ["", *map(size, sizes)], rows)
+
+
+def on_device(measured):
+    """(panels, tables) that compare CUDA with one thread of the processor."""
+    panels, tables = [], []
+    for choice, title in CHOICES.items():
+        of = dict(choice=choice, executor="cuda", direction="encrypt", **PINNED)
+        lines = [(cipher, {size_: measured.value("speedup", cipher=cipher, bytes=size_, **of)
+                           for size_ in measured.factors("bytes", "speedup", cipher=cipher, **of)})
+                 for cipher in CIPHERS]
+        if any(speedups for _, speedups in lines):
+            panels.append(speedup_panel(f"CUDA: {title.lower()}", lines))
+        for direction in DIRECTIONS:
+            tables += tables_on_device(measured, choice, direction)
+    judged = [(cipher, speedups_on_device(measured, cipher)) for cipher in PLAIN.values()]
+    if all(speedups for _, speedups in judged):
+        panels.append(speedup_panel(f"CUDA, {words_of_way(measured)}", judged,
+                                    [f"pizzuti/max_speedup/{name}" for name in PLAIN]))
+        panels.append(crossover_panel(measured))
+    if measured.find(executor="cuda", way="whole"):
+        panels.append(ways_panel(measured))
+    return panels, tables
 
 
 def on_processor(measured):
     """(panels, tables) of one core."""
-    panels, tables = [], []
+    panels, tables, longer = [], [], []
     for choice, title in CHOICES.items():
         of = dict(choice=choice, executor="sequential")
-        sizes = measured.factors("bytes", **of)
+        sizes = measured.factors("bytes", direction="encrypt", **of)
         if not sizes:
             continue
         panels.append(Panel(f"{title}, one core", "bytes", "seconds", [
             Series(cipher, [given(size_) for size_ in sizes],
-                   [measured.value("time", cipher=cipher, bytes=size_, **of) for size_ in sizes])
+                   [measured.value("time", cipher=cipher, bytes=size_, direction="encrypt", **of) for size_ in sizes])
             for cipher in CIPHERS], logx=True, logy=True, x_is="bytes"))
         rows = []
-        for cipher in CIPHERS:
-            kernel = measured.factors("kernel", cipher=cipher, **of)[0]
-            rows.append([f"{cipher}, `{kernel}`",
-                         *[measured.value("time", cipher=cipher, bytes=size_, **of) for size_ in sizes],
-                         derive("inverse", measured.value("rate to aes-256-ecb", cipher=cipher, bytes=sizes[-1],
-                                                          **of))])
+        for direction in measured.factors("direction", **of):
+            largest = measured.factors("bytes", direction=direction, **of)[-1]
+            for cipher in CIPHERS:
+                here = dict(cipher=cipher, direction=direction, **of)
+                found = measured.factors("kernel", **here)
+                if found:
+                    rate = measured.value(RATE, bytes=largest, **here)
+                    rows.append([f"{cipher}, {direction}, `{found[0]}`",
+                                 *[measured.value("time", bytes=size_, **here) for size_ in sizes],
+                                 derive("inverse", rate) if rate else None])
         tables.append(Table(f"{title}: seconds on one core",
                             ["", *[size(size_) for size_ in sizes], "time to aes-256-ecb's"], rows))
+        largest = next(iter(reversed(measured.factors("bytes", "time", direction="decrypt", **of))), None)
+        times = [[measured.value("time", cipher=cipher, bytes=largest, direction=direction, **of)
+                  for direction in ("decrypt", "encrypt")] for cipher in CIPHERS]
+        longer.append(Series(f"{title.lower()}, {size(largest)}" if largest else title, list(CIPHERS),
+                             [derive("quotient", *both) if all(both) else None for both in times]))
+    if any(any(series.ys) for series in longer):
+        panels.append(Panel("Decryption on one core: times as long as encryption", "", "times as long", longer,
+                            kind="bars"))
     return panels, tables
 
 
@@ -210,9 +339,12 @@ def show(measured):
                   "pizzuti.parallel-3des-beats-aes": judge_parallel_3des(measured),
                   "pizzuti.3des-gains-more": judge_gain(measured)},
                  [*panels, *more_panels], [*tables, *more_tables],
-                 ["Judged are the programs that compute every step, on both sides. About as many times: from half to "
-                  "twice; in part: more than once. Much like, and a limit that stays: within a quarter. Where one "
-                  "program gets faster than the other: between two sizes that were measured."])
+                 ["Judged are the programs that compute every step, on both sides; on the device in buffers one after "
+                  "the other, copied from and to pageable memory, where that was measured. About as many times: from "
+                  "half to twice; in part: more than once. Much like, and a limit that stays from a buffer on: within "
+                  "a quarter. Faster: by more than other programs may disturb. Where one program gets faster than the "
+                  "other: holds if the size lies between the last at which one core is faster and the first from which "
+                  "the device is; in part if these are elsewhere."])
 
 
 EXPERIMENT = Experiment(
@@ -222,6 +354,8 @@ EXPERIMENT = Experiment(
     judges=("pizzuti.3des-slower", "pizzuti.ctr-like-ecb", "pizzuti.speedups", "pizzuti.constant-speedup",
             "pizzuti.crossover",
             "pizzuti.3des-slower-on-gpu", "pizzuti.parallel-3des-beats-aes", "pizzuti.3des-gains-more"),
-    here="Encryption by the kernel `compute` and by the fastest constant-time kernels on one core, in memory, pieces "
-         "of 512 KB; where there is a GPU, the same two kinds of its kernels beside them.",
-    measure=measure, show=show, seconds={"quick": 14, "full": 45})
+    here="Encryption and decryption by the kernel `compute` and by the fastest constant-time kernels on one core, in "
+         "memory, pieces of 512 KB. Where there is a GPU, the same two kinds of its kernels beside them; those that "
+         "compute every step get the text as a whole and in buffers of 512 KB one after the other, from pinned and "
+         "from pageable memory.",
+    measure=measure, show=show, seconds={"quick": 18, "full": 95})

@@ -32,6 +32,42 @@ class HostStopwatch final : public cuda::DeviceStopwatch {
   std::chrono::steady_clock::time_point start_;
 };
 
+// The emulation takes pinned memory alone, as the runtime does. So these do by hand what a driver
+// does: they carry the data through pinned memory, one part after the other.
+class StagedCopies final : public cuda::PageableCopies {
+ public:
+  explicit StagedCopies(cuda::Runtime& runtime)
+      : runtime_(runtime), staging_(runtime, {}, Memory::Place::host, std::size_t{1} << 9) {}
+
+  void in(cuda::Stream stream, void* device_memory, const void* host, std::size_t bytes) override {
+    for_each_part(bytes, [&](std::size_t at, std::size_t part) {
+      std::memcpy(staging_.data(), static_cast<const std::uint8_t*>(host) + at, part);
+      runtime_.copy_in(stream, static_cast<std::uint8_t*>(device_memory) + at, staging_.data(),
+                       part);
+      runtime_.wait(stream);
+    });
+  }
+  void out(cuda::Stream stream, void* host, const void* device_memory, std::size_t bytes) override {
+    for_each_part(bytes, [&](std::size_t at, std::size_t part) {
+      runtime_.copy_out(stream, staging_.data(),
+                        static_cast<const std::uint8_t*>(device_memory) + at, part);
+      runtime_.wait(stream);
+      std::memcpy(static_cast<std::uint8_t*>(host) + at, staging_.data(), part);
+    });
+  }
+
+ private:
+  template <class Body>
+  void for_each_part(std::size_t bytes, const Body& body) const {
+    for (std::size_t at = 0; at < bytes; at += staging_.size()) {
+      body(at, std::min(staging_.size(), bytes - at));
+    }
+  }
+
+  cuda::Runtime& runtime_;
+  Memory staging_;
+};
+
 }  // namespace
 
 GpuSession::GpuSession(cuda::Runtime& device, bool emulated, double seconds, std::size_t text_bytes)
@@ -48,8 +84,10 @@ GpuSession::GpuSession(cuda::Runtime& device, bool emulated, double seconds, std
       emulated ? cuda::DeviceFacts{1e9, 0, 0} : cuda::facts_of(described.ordinal);
   if (emulated) {
     stopwatch = std::make_unique<HostStopwatch>();
+    pageable = std::make_unique<StagedCopies>(runtime);
   } else {
     stopwatch = cuda::make_stopwatch(described.ordinal);
+    pageable = cuda::make_pageable_copies(described.ordinal);
   }
   report.device = described.name;
   report.architecture = described.architecture;

@@ -12,6 +12,7 @@
 #include "core/secret.hpp"
 #include "gpu/checks.hpp"
 #include "gpu/gpu_report.hpp"
+#include "gpu/pageable_copies.hpp"
 #include "gpu/stopwatch.hpp"
 
 namespace paes::bench {
@@ -94,6 +95,7 @@ class GpuSession {
   bool is_emulated;
   cuda::Stream stream;
   std::unique_ptr<cuda::DeviceStopwatch> stopwatch;
+  std::unique_ptr<cuda::PageableCopies> pageable;
   std::unique_ptr<Executor> processor;  // all its cores
   Report report = {};
   std::unique_ptr<Memory> text;  // varied

@@ -19,6 +19,11 @@ constexpr std::size_t pousa_sizes[] = {kibibyte,      512 * kibibyte, mebibyte,
                                        15 * mebibyte, 128 * mebibyte, 255 * mebibyte};
 constexpr std::size_t pizzuti_sizes[] = {kibibyte, 4 * kibibyte,  64 * kibibyte,
                                          mebibyte, 16 * mebibyte, 256 * mebibyte};
+// More of them where the device gets faster than one thread, and one of exactly a buffer.
+constexpr std::size_t computing_sizes[] = {
+    256,          512,           kibibyte,      2 * kibibyte,
+    4 * kibibyte, 8 * kibibyte,  64 * kibibyte, 512 * kibibyte,
+    mebibyte,     16 * mebibyte, 256 * mebibyte};
 constexpr std::size_t meyer_sizes[] = {320, 3600, 84992, 4499968};
 
 const cuda::DeviceKernel& device_kernel(const std::string& name) {
@@ -105,10 +110,13 @@ class Studies : StudyBench {
     }
   }
 
-  // E4: computing against tables, with and without the copies.
+  // E4: computing against tables, with and without the copies, and each beside one thread of the
+  // processor that does the same.
   void tables() {
     const Section section(*this, "E4");
     expect(aes_128_ecb, bytes_);
+    const std::size_t computing_most = is_quick_ ? mebibyte : 15 * mebibyte;
+    const std::size_t tables_most = is_quick_ ? 15 * mebibyte : 255 * mebibyte;
     for (const std::size_t bytes : sizes(pousa_sizes)) {
       std::vector<Entrant> whole, alone;
       for (const char* const name : {"cuda_compute", "cuda_tables"}) {
@@ -116,53 +124,53 @@ class Studies : StudyBench {
         whole.push_back(on_device(kernel, bytes));
         alone.push_back({whole.back().of, [&, bytes] { return phases_of(kernel, bytes).work; }});
       }
+      if (bytes <= tables_most) {
+        whole.push_back(on_processor("tables", bytes));
+      }
+      if (bytes <= computing_most) {
+        whole.push_back(on_processor("compute", bytes));
+      }
       in_turns(whole);
       in_turns(alone);
-      for (std::size_t i = 0; i < whole.size(); ++i) {
+      for (std::size_t i = 0; i < alone.size(); ++i) {
         record(whole[i].of, "time", "s", whole[i].taken);
         record(whole[i].of, "ratio to compute", "ratio", times_as_fast(whole[0], whole[i]));
         record(alone[i].of, "time without copies", "s", alone[i].taken);
         record(alone[i].of, "ratio to compute without copies", "ratio",
                times_as_fast(alone[0], alone[i]));
       }
-    }
-  }
-
-  // E7: 3DES beside AES-256, ECB beside CTR, each beside one thread of the processor. Both first
-  // compute every step, then both use their fastest kernels whose time is the same for all data.
-  void ciphers() {
-    const Section section(*this, "E7");
-    const RawSubject subjects[] = {{Cipher::aes, Mode::ecb, Direction::encrypt, 32},
-                                   {Cipher::aes, Mode::ctr, Direction::encrypt, 32},
-                                   {Cipher::des_ede3, Mode::ecb, Direction::encrypt, 24},
-                                   {Cipher::des_ede3, Mode::ctr, Direction::encrypt, 24}};
-    for (const bool computes : {true, false}) {
-      for (const std::size_t bytes : sizes(pizzuti_sizes)) {
-        const std::size_t most = computes ? (is_quick_ ? 64 * kibibyte : mebibyte)
-                                          : (is_quick_ ? 16 * mebibyte : 256 * mebibyte);
-        std::vector<Entrant> entrants;
-        for (const RawSubject& subject : subjects) {
-          expect(subject, bytes);
-          entrants.push_back(on_device(kernel_of(subject, computes), bytes));
-          if (bytes <= most) {
-            entrants.push_back(on_processor(computes ? "compute" : "auto", bytes));
-          }
-        }
-        in_turns(entrants);
-        const std::size_t step = bytes <= most ? 2 : 1;
-        for (std::size_t i = 0; i < entrants.size(); ++i) {
-          entrants[i].of.push_back({"choice", computes ? "\"compute\"" : "\"auto\""});
-          record(entrants[i].of, "time", "s", entrants[i].taken);
-          // Compares ciphers with each other, on the device or on the processor.
-          record(entrants[i].of, "rate to aes-256-ecb", "ratio",
-                 times_as_fast(entrants[i % step], entrants[i]));
-          if (step == 2 && i % step == 0) {
-            record(entrants[i].of, "speedup", "ratio", times_as_fast(entrants[i + 1], entrants[i]));
-          }
-        }
+      // The first two are computing and tables on the device, and the next two the reverse.
+      for (std::size_t i = alone.size(); i < whole.size(); ++i) {
+        const std::size_t on_it = whole.size() == 3 || i == 2 ? 1 : 0;
+        record(whole[i].of, "time", "s", whole[i].taken);
+        record(whole[on_it].of, "speedup", "ratio", times_as_fast(whole[i], whole[on_it]));
       }
     }
-    leave_out("CUDA's speedup above " + std::string(is_quick_ ? "64 KiB" : "1 MiB") +
+    leave_out("CUDA's speedup over one thread above " +
+                  std::string(is_quick_ ? "15 MiB with tables, above 1 MiB with computing"
+                                        : "15 MiB with computing"),
+              "for the time that one thread would take");
+  }
+
+  // E7: 3DES beside AES-256, ECB beside CTR, in both directions, each beside one thread of the
+  // processor. Both first compute every step, then both use their fastest kernels whose time is
+  // the same for all data.
+  void ciphers() {
+    const Section section(*this, "E7");
+    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+      for (const std::size_t bytes : sizes(computing_sizes)) {
+        compare_ciphers(true, direction, bytes);
+      }
+      for (const std::size_t bytes : sizes(pizzuti_sizes)) {
+        compare_ciphers(false, direction, bytes);
+      }
+    }
+    if (is_quick_) {
+      leave_out("256 MiB in buffers or from pageable memory", "for the time");
+    }
+    leave_out("CUDA's speedup above " +
+                  std::string(is_quick_ ? "64 KiB (encryption in ECB: 1 MiB)"
+                                        : "1 MiB (encryption in ECB: 16 MiB)") +
                   " with every step computed" +
                   (is_quick_ ? ", and above 16 MiB with other kernels" : ""),
               "for the time that one thread would take");
@@ -270,6 +278,72 @@ class Studies : StudyBench {
     out_of(
         bytes, [&] { (void)run(); }, kernel.name);
     entrants.push_back({factors(kernel.name, "cuda", bytes), run});
+  }
+
+  // The most bytes that one thread of the processor gets in E7: 3DES computed step by step takes
+  // 0.4 s for a mebibyte.
+  [[nodiscard]] std::size_t most_on_processor(bool computes, const RawSubject& subject) const {
+    if (!computes) {
+      return (is_quick_ ? 16 : 256) * mebibyte;
+    }
+    const bool is_first = subject.mode == Mode::ecb && subject.direction == Direction::encrypt;
+    return is_quick_ ? (is_first ? mebibyte : 64 * kibibyte) : (is_first ? 16 : 1) * mebibyte;
+  }
+
+  // Buffers are something else than the whole only if there are several. A quick run is to take
+  // seconds.
+  [[nodiscard]] std::vector<Way> ways_through_device(bool computes, std::size_t bytes) const {
+    if (!computes || (is_quick_ && bytes > 16 * mebibyte)) {
+      return {Way{}};
+    }
+    std::vector<Way> ways = {{false, true}, {false, false}};
+    if (bytes > buffer_bytes()) {
+      ways.insert(ways.end(), {{true, true}, {true, false}});
+    }
+    return ways;
+  }
+
+  void compare_ciphers(bool computes, Direction direction, std::size_t bytes) {
+    const RawSubject subjects[] = {{Cipher::aes, Mode::ecb, direction, 32},
+                                   {Cipher::aes, Mode::ctr, direction, 32},
+                                   {Cipher::des_ede3, Mode::ecb, direction, 24},
+                                   {Cipher::des_ede3, Mode::ctr, direction, 24}};
+    const std::vector<Way> ways = ways_through_device(computes, bytes);
+    // For each cipher the ways through the device, then the processor's thread if it gets so much.
+    std::vector<Entrant> entrants;
+    std::vector<std::size_t> starts;
+    for (const RawSubject& subject : subjects) {
+      expect(subject, bytes);
+      starts.push_back(entrants.size());
+      for (const Way way : ways) {
+        entrants.push_back(on_device(kernel_of(subject, computes), bytes, way));
+        Factors& of = entrants.back().of;
+        of.push_back({"way", quoted(way.has_buffers ? "buffers" : "whole")});
+        of.push_back({"memory", quoted(way.is_pinned ? "pinned" : "pageable")});
+        if (way.has_buffers) {
+          of.push_back({"buffer_bytes", std::to_string(buffer_bytes())});
+        }
+      }
+      if (bytes <= most_on_processor(computes, subject)) {
+        entrants.push_back(on_processor(computes ? "compute" : "auto", bytes));
+      }
+    }
+    starts.push_back(entrants.size());
+    in_turns(entrants);
+    for (std::size_t cipher = 0; cipher + 1 < starts.size(); ++cipher) {
+      const std::size_t thread = starts[cipher] + ways.size();
+      for (std::size_t i = starts[cipher]; i < starts[cipher + 1]; ++i) {
+        Entrant& entrant = entrants[i];
+        entrant.of.push_back({"choice", quoted(computes ? "compute" : "auto")});
+        record(entrant.of, "time", "s", entrant.taken);
+        // AES-256 in ECB is first, and has a thread if any cipher does.
+        record(entrant.of, "rate to aes-256-ecb", "ratio",
+               times_as_fast(entrants[i - starts[cipher]], entrant));
+        if (i < thread && thread < starts[cipher + 1]) {
+          record(entrant.of, "speedup", "ratio", times_as_fast(entrants[thread], entrant));
+        }
+      }
+    }
   }
 
   static const cuda::DeviceKernel& kernel_of(const RawSubject& subject, bool computes) {

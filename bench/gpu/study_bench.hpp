@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "cipher/mode/counter.hpp"
 #include "cuda/device_kernel.hpp"
 #include "cuda/memory.hpp"
 #include "gpu/host_to_host.hpp"
@@ -39,6 +40,13 @@ inline void in_turns(std::vector<Entrant>& entrants) {
     }
   }
 }
+
+// How a text gets through the device: as a whole or in buffers, each of which is copied in,
+// transformed and copied out before the next one, from and to memory that is pinned or not.
+struct Way {
+  bool has_buffers = false;
+  bool is_pinned = true;
+};
 
 // How many times as fast as `first` each round was.
 inline std::vector<double> times_as_fast(const Entrant& first, const Entrant& entrant) {
@@ -159,28 +167,41 @@ class StudyBench {
   }
 
   // Copies and kernel one after the other, on one stream.
-  [[nodiscard]] Entrant on_device(const cuda::DeviceKernel& kernel, std::size_t bytes) {
-    const auto run = [this, &kernel, subject = subject_, bytes] {
+  [[nodiscard]] Entrant on_device(const cuda::DeviceKernel& kernel, std::size_t bytes,
+                                  Way way = {}) {
+    if (!way.is_pinned && pageable_text_.empty()) {
+      pageable_text_.assign(text(bytes_).begin(), text(bytes_).end());
+    }
+    const std::uint8_t* const in = way.is_pinned ? session_.text->data() : pageable_text_.data();
+    std::uint8_t* const out = way.is_pinned ? out_->data() : by_processor_.data();
+    const std::size_t buffer = way.has_buffers ? buffer_bytes() : bytes;
+    const auto run = [this, &kernel, subject = subject_, way, in, out, buffer, bytes] {
       put_image(kernel, subject);
       return seconds_of([&] {
-        session_.runtime.copy_in(session_.stream, device_->data(), session_.text->data(), bytes);
-        launch(kernel, subject, 0, bytes);
-        session_.runtime.copy_out(session_.stream, out_->data(), device_out_->data(), bytes);
-        session_.runtime.wait(session_.stream);
+        for (std::size_t at = 0; at < bytes; at += buffer) {
+          through_device(kernel, subject, way, in + at, out + at, at, std::min(buffer, bytes - at));
+        }
       });
     };
     out_of(
-        bytes, [&] { (void)run(); }, kernel.name);
+        bytes, [&] { (void)run(); }, kernel.name, out);
     return {factors(kernel.name, "cuda", bytes), run};
   }
 
-  // Runs `body` and compares its output.
+  // What a program takes into memory at a time: 512 KiB, as one of the studies did. An emulated
+  // device has short texts, which are to have several buffers.
+  [[nodiscard]] std::size_t buffer_bytes() const {
+    return session_.is_emulated ? kibibyte : 512 * kibibyte;
+  }
+
+  // Runs `body` and compares its output, which it leaves in pinned memory or at `out`.
   template <class Body>
-  void out_of(std::size_t bytes, const Body& body, const char* what) {
-    std::memset(out_->data(), 0, bytes);
+  void out_of(std::size_t bytes, const Body& body, const char* what, std::uint8_t* out = nullptr) {
+    std::uint8_t* const found = out == nullptr ? out_->data() : out;
+    std::memset(found, 0, bytes);
     session_.runtime.fill_zero(session_.stream, device_out_->data(), bytes);
     body();
-    is_right(std::memcmp(out_->data(), expected_.data(), bytes) == 0, what);
+    is_right(std::memcmp(found, expected_.data(), bytes) == 0, what);
   }
 
   struct Phases {
@@ -273,7 +294,8 @@ class StudyBench {
   void launch(const cuda::DeviceKernel& kernel, const test::RawSubject& subject, std::size_t at,
               std::size_t bytes) {
     cuda::Job job = {subject.operation(), device_->data() + at, device_out_->data() + at, bytes};
-    job.counter = start();
+    job.counter = std::bit_cast<Block>(add_full_counter(
+        std::bit_cast<CounterBlock>(start()), at / subject.block_size(), subject.block_size()));
     job.counter_bits = static_cast<unsigned>(8 * subject.block_size());
     session_.runtime.launch(session_.stream, kernel,
                             {image_->data(), subject.key_bytes, {}, 0, nullptr}, job);
@@ -300,8 +322,27 @@ class StudyBench {
  private:
   static constexpr std::size_t image_room = std::size_t{1} << 16;
 
+  // One buffer, or the whole text: to the device, through the kernel, back.
+  void through_device(const cuda::DeviceKernel& kernel, const test::RawSubject& subject, Way way,
+                      const std::uint8_t* in, std::uint8_t* out, std::size_t at,
+                      std::size_t bytes) {
+    if (way.is_pinned) {
+      session_.runtime.copy_in(session_.stream, device_->data() + at, in, bytes);
+    } else {
+      session_.pageable->in(session_.stream, device_->data() + at, in, bytes);
+    }
+    launch(kernel, subject, at, bytes);
+    if (way.is_pinned) {
+      session_.runtime.copy_out(session_.stream, out, device_out_->data() + at, bytes);
+    } else {
+      session_.pageable->out(session_.stream, out, device_out_->data() + at, bytes);
+    }
+    session_.runtime.wait(session_.stream);
+  }
+
   std::unique_ptr<Memory> device_, device_out_, image_, host_image_, out_;
   test::Buffer expected_, by_processor_;
+  test::Buffer pageable_text_;  // empty until a way needs it
   test::RawSubject subject_ = {Cipher::aes, Mode::ecb, Direction::encrypt, 16};
 };
 

@@ -5,10 +5,11 @@ from . import programs
 
 def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), directions=("encrypt",),
             counts=(1,), schedules=("static",), piece_sizes=None, splits=("pieces",), rounds=5, first,
-            **options):
+            has_times=True, **options):
     """Runs `paes-bench threads` once for each size, and records each row's time and its ratio to the first
     row. `first` names that ratio ("speedup", "ratio to compute"). Without `piece_sizes` each thread takes an equal
-    share of a message, as in the studies, but at most 256 KiB."""
+    share of a message, as in the studies, but at most 256 KiB. Without `has_times` only the ratios are recorded, for
+    what another contest has timed."""
     for size in sizes:
         share = max(-(-size // (16 * max(counts))) * 16, 16)
         lab.step(f"{', '.join(ciphers)}, {size} bytes")
@@ -21,8 +22,9 @@ def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), direc
             of = {key: row[key] for key in ("cipher", "direction", "kernel", "split", "schedule",
                                             "threads", "oversubscribed", "piece_bytes", "bytes")}
             of["executor"] = "sequential" if row["schedule"] == "serial" else "openmp"
-            lab.record(of, "time", "s", row["seconds_median"], row["rounds"], row["seconds_min"],
-                       row["seconds_max"])
+            if has_times:
+                lab.record(of, "time", "s", row["seconds_median"], row["rounds"], row["seconds_min"],
+                           row["seconds_max"])
             lab.record_ratio(of, first, row["ratio_to_first"], row["rounds"])
 
 

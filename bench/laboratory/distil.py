@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the document that is committed from a full result. It keeps what documents and the report use, rounds the figures, and stores rows
 as tables (tables.py). Distilling the result again changes nothing."""
-from . import markdown, tables
+from . import device, markdown, tables
 from .presentation import presentation
 from .results import ResultError
 from .values import shown
@@ -59,11 +59,31 @@ def used_measurements(document, experiments):
 
 def of_lab(document, experiments):
     """The distilled document before its rows become tables. Throws ResultError if its report would differ."""
-    report = markdown.make(experiments, [document])
-    kept = used_measurements(document, experiments)
-    # The figures stay unrounded if rounding would change a number made of several of them.
+    return first_alike(document, used_measurements, experiments, lambda candidate: candidate)
+
+
+def of_device(document, experiments):
+    """The distilled document of `./dev gpu`, likewise. What it has of the lab's experiments is kept if the report
+    uses it."""
+    return first_alike(document, used_of_device, experiments, device.as_lab_result)
+
+
+def used_of_device(document, experiments):
+    """The document of `./dev gpu` without the measurements that its report does not use."""
+    kept = used_measurements(device.as_lab_result(document), experiments)["experiments"]
+    bench = document["bench"]
+    studies = {name: {**study, "measurements": kept[name]["measurements"] if name in kept else study["measurements"]}
+               for name, study in bench["studies"].items()}
+    return {**document, "bench": {**bench, "studies": studies}}
+
+
+def first_alike(document, keep, experiments, as_lab_result):
+    """What keep() keeps of a document, rounded, or unrounded where rounding would change a number made of several
+    figures. Throws ResultError if its report would differ."""
+    report = markdown.make(experiments, [as_lab_result(document)])
+    kept = keep(document, experiments)
     for candidate in (rounded(kept), kept):
-        if markdown.make(experiments, [candidate]) == report:
+        if markdown.make(experiments, [as_lab_result(candidate)]) == report:
             return candidate
     raise ResultError("what its report asks for is not enough to make the same report")
 
@@ -75,6 +95,8 @@ def distilled(document, experiments):
     document = tables.unpack(document)
     if document["command"] == "lab":
         return tables.pack(of_lab(document, experiments))
+    if document["command"].startswith("gpu ") and document["bench"] is not None:
+        return tables.pack(of_device(document, experiments))
     if document["command"] in USED:
         used = USED[document["command"]]
         document = {**document, "results": [used_members(row, used) for row in document["results"]]}

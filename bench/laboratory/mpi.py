@@ -20,7 +20,7 @@ def program():
 
 
 def bench(ranks, kind, *arguments):
-    """The rows of `mpirun -n RANKS paes-mpi-bench KIND ...`."""
+    """The rows of `mpirun -n RANKS paes-mpi-bench KIND ...`, each with the number of hosts."""
     path, launcher = program()
     # By default, Open MPI refuses to run as root, and to run more ranks than there are cores.
     environment = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -30,17 +30,23 @@ def bench(ranks, kind, *arguments):
     document = programs.document(
         [launcher, "-n", ranks, path, kind, *arguments, "--json"],
         "bench-mpi.schema.json", environment=environment)
-    return document["results"]
+    return [{**row, "hosts": document["mpi"]["hosts"]} for row in document["results"]]
 
 
 def in_turns(lab, counts, kind, sizes, *arguments, rounds):
     """Runs each number of ranks once in each round. Returns rows[ranks][place of the size]: a list with a row
     for each round."""
-    rows = {ranks: [[] for _ in sizes] for ranks in counts}
+    return all_in_turns(lab, {ranks: (ranks, *arguments) for ranks in counts}, kind, sizes, rounds)
+
+
+def all_in_turns(lab, entrants, kind, sizes, rounds):
+    """Runs each entrant once in each round. `entrants`: by any name the number of ranks and the arguments. Returns
+    rows[name][place of the size]: a list with a row for each round."""
+    rows = {name: [[] for _ in sizes] for name in entrants}
     for turn in range(rounds):
-        for ranks in counts:
+        for name, (ranks, *arguments) in entrants.items():
             lab.step(f"{ranks} ranks, {kind}, round {turn + 1} of {rounds}")
             found = bench(ranks, kind, "--bytes", ",".join(map(str, sizes)), *arguments)
-            for by_round, row in zip(rows[ranks], found, strict=True):
+            for by_round, row in zip(rows[name], found, strict=True):
                 by_round.append(row)
     return rows

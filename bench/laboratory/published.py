@@ -4,7 +4,7 @@ import functools
 import json
 from pathlib import Path
 
-from .values import Value
+from .values import Value, in_kibibytes
 
 EXACT = 6  # digits: no integer that was published has more
 PATH = Path(__file__).resolve().parents[1] / "published.json"
@@ -28,6 +28,12 @@ def value(path):
     path = f"studies/{path}"
     number = look_up(path)
     return Value(number, (f"published:{path}",), digits=EXACT if isinstance(number, int) else 3)
+
+
+def kibibytes(path):
+    """The size at a place below 'studies', such as "4KB", as a Value in KiB."""
+    path = f"studies/{path}"
+    return Value(in_kibibytes(look_up(path)), (f"published:{path}",), "KiB", digits=EXACT)
 
 
 def label(path):

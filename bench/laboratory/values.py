@@ -4,6 +4,14 @@ and how it was computed from the numbers there. So every number of a page can be
 import math
 from dataclasses import dataclass
 
+KIBIBYTES = {"KB": 1, "MB": 1 << 10}
+
+
+def in_kibibytes(said):
+    """A published size such as "4KB" in KiB: studies count in binary."""
+    return int(said[:-2]) * KIBIBYTES[said[-2:]]
+
+
 # How a Value is computed from the numbers at its sources. The test compares this with a table of its own.
 DERIVATIONS = {
     "itself": lambda x: x,
@@ -27,6 +35,7 @@ DERIVATIONS = {
     "times as slow": lambda rate, seconds, count: rate * 1e6 * seconds / count,
     # The share of a perfect gain: what the added threads gave of what they would give if they scaled perfectly.
     "growth": lambda fewer, more, before, last: (more - fewer) / (fewer * (last / before - 1)),
+    "KiB": in_kibibytes,
     "percent for both": lambda one, other, all: 100 * (one + other) / all,
     # What is left of a parallel time beyond an equal share of the sequential one.
     "beyond a share": lambda parallel, sequential, count: parallel - sequential / count,

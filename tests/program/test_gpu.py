@@ -104,7 +104,16 @@ def test_bench_has_the_studies_runs(bench):
     assert {"host to device", "encryption", "device to host", "total", "overlapped"} <= {
         row["quantity"] for row in studies["E2"]["measurements"]}
     assert set(medians("E4", "time without copies", "kernel")) == {"cuda_compute", "cuda_tables"}
+    assert set(medians("E4", "speedup", "kernel")) == {"cuda_compute", "cuda_tables"}
     assert set(medians("E7", "speedup", "cipher")) == {"aes-256-ecb", "aes-256-ctr", "des-ede3-ecb", "des-ede3-ctr"}
+    computed = [row["of"] for row in studies["E7"]["measurements"]
+                if row["of"]["executor"] == "cuda" and row["of"]["choice"] == "compute" and row["quantity"] == "time"]
+    for cipher in medians("E7", "speedup", "cipher"):
+        for direction in ("encrypt", "decrypt"):
+            ways = {(of["way"], of["memory"], of.get("buffer_bytes")) for of in computed
+                    if (of["cipher"], of["direction"], of["bytes"]) == (cipher, direction, 4096)}
+            assert ways == {("whole", "pinned", None), ("whole", "pageable", None),
+                            ("buffers", "pinned", 1024), ("buffers", "pageable", 1024)}
     assert set(medians("E9", "time", "split")) == {"blocks", "inside", "steps", "grid"}
     assert set(medians("E10", "rate", "way")) == {"processor", "device", "hybrid"}
     assert 0 <= medians("E10", "share of device", "way")["hybrid"] <= 1

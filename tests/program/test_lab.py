@@ -43,6 +43,7 @@ FORMULAS = {
     "GB/s": lambda seconds, count: count / 1e9 / seconds,
     "MB/s": lambda seconds, count: count / 1e6 / seconds,
     "mega": lambda x: x / 1e6,
+    "KiB": lambda said: float(said.removesuffix("KB")),
     "percent for both": lambda one, other, all: one / all * 100 + other / all * 100,
     "beyond a share": lambda parallel, sequential, count: (parallel * count - sequential) / count,
     "ratio after speedups": lambda ratio, first, second: ratio / first * second,
@@ -285,6 +286,19 @@ def test_a_distilled_result_gives_the_same_report(full, tmp_path):
         assert found_label == label and found == pytest.approx(expected, rel=1e-5), label
 
 
+def test_a_distilled_result_of_a_gpu_gives_the_same_report(of_a_gpu, tmp_path):
+    def add(document):
+        for study in document["bench"]["studies"].values():
+            study["measurements"] += [{**row, "quantity": "what nobody shows"} for row in study["measurements"]]
+    path = changed(json.loads(of_a_gpu.read_text()), tmp_path, add)
+    done = run("distil", path, "--folder", tmp_path / "small")
+    assert done.returncode == 0, done.stderr
+    small = tmp_path / "small" / path.name
+    assert "what nobody shows" in path.read_text() and "what nobody shows" not in small.read_text()
+    before, after = results.load(path), results.load(small)
+    assert markdown.make(all_experiments(), [before]) == markdown.make(all_experiments(), [after])
+
+
 @pytest.mark.parametrize("path", sorted(BENCH.glob("results/*.json")), ids=lambda path: path.stem)
 def test_committed_results_are_distilled(path):
     made = distil.distilled(json.loads(path.read_text()), all_experiments())
@@ -373,6 +387,13 @@ def test_what_a_gpu_measured_has_its_place(pages):
     (e9,) = [section for section in tree.iter("section") if section.get("id") == "e9"]
     said = "".join(list(e9.iter("article"))[-2].itertext())
     assert "16 threads to a block took" in said and "on a thread block for each byte or row, took" in said
+    (e4,), (e7,) = ([section for section in tree.iter("section") if section.get("id") == name] for name in ("e4", "e7"))
+    for article in list(e4.iter("article"))[-2:]:
+        assert "copies included, was" in "".join(article.itertext())
+    for article in list(e7.iter("article"))[-2:]:
+        said = "".join(article.itertext())
+        assert "in buffers of 1 KiB from pageable memory" in said and "3DES with CUDA was" in said
+        assert "CUDA: every step computed, decrypt: times as fast as one thread" in said
     assert len(documents[-2]["experiments"]) == 8
 
 

@@ -19,12 +19,13 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 from experiments import all_experiments  # noqa: E402
+from experiments import e04_compute_and_tables as e04  # noqa: E402
 from experiments import e07_3des_and_aes as e07  # noqa: E402
 from experiments import e08_schedules as e08  # noqa: E402
 from experiments import e17_threads_and_memory as e17  # noqa: E402
 from laboratory import (  # noqa: E402
-    claims, contests, judgement, lab, markdown, page, published, results, schemas, values)
-from laboratory.experiment import OURS, Measured, Shown, Verdict  # noqa: E402
+    claims, contests, judgement, lab, markdown, mpi, page, published, results, schemas, values)
+from laboratory.experiment import OURS, Measured, Shown, Unavailable, Verdict  # noqa: E402
 from laboratory.presentation import presentation  # noqa: E402
 
 RESULTS = sorted([*BENCH.glob("results/*-lab-*.json"), *BENCH.glob("results/*-h200.json")])
@@ -393,7 +394,224 @@ def test_the_processor_of_then_is_not_compared_with_the_one_of_now(documents):
 
 
 def test_sizes_of_a_claim_are_read_in_binary():
-    assert e07.in_bytes("4KB") == 4096 and e07.in_bytes("8KB") == 8192
+    assert values.in_kibibytes("4KB") == 4 and values.in_kibibytes("8MB") == 8192
+    size = published.kibibytes("pizzuti/sequential_faster_below/aes-256")
+    assert size.number == 8 and values.DERIVATIONS[size.how]("8KB") == 8
+
+
+def quiet_lab(cores=2, quick=True):
+    return lab.Lab(quick, cores, type("Quiet", (), {"step": lambda self, what: None})())
+
+
+def row_of(quantity, number, **of):
+    unit = "s" if quantity.startswith("time") else "ratio"
+    return {"of": of, "quantity": quantity, "unit": unit, "median": number, "rounds": 3}
+
+
+def document_of(documents, name, rows):
+    """The recorded document of the lab, in which an experiment has these rows alone."""
+    return lab_with(documents, name, lambda _: rows)
+
+
+# Seconds for each rank and kernel, such that computing scales half and tables wholly.
+RANK_SECONDS = {(1, "compute"): 8.0, (1, "tables"): 1.0, (2, "compute"): 6.0, (2, "tables"): 0.5}
+
+
+@pytest.fixture
+def ranks(monkeypatch):
+    """The runs of paes-mpi-bench that E4 asks for, which take RANK_SECONDS, and those of paes-bench."""
+    asked = []
+
+    def fake(count, kind, *arguments):
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        asked.append((count, kind, options["--kernel"], options["--threads"]))
+        return [{"bytes": int(size), "hosts": 1, "seconds": {"median": RANK_SECONDS[count, options["--kernel"]]}}
+                for size in options["--bytes"].split(",")]
+    monkeypatch.setattr(mpi, "program", lambda: None)
+    monkeypatch.setattr(mpi, "bench", fake)
+    return asked
+
+
+def test_ranks_compute_and_read_tables_in_turns(ranks, documents):
+    measured = quiet_lab()
+    e04.measure_ranks(measured, (1, 2), [1 << 19, MIB])
+    turn = [(count, "memory", kernel, 1) for count in (1, 2) for kernel in ("compute", "tables")]
+    assert ranks == 2 * turn
+    found = {(row["of"]["kernel"], row["of"]["ranks"], row["quantity"]): row["median"] for row in measured.measurements
+             if row["of"]["bytes"] == MIB}
+    assert found["tables", 1, "ratio to compute"] == 8 and found["tables", 2, "ratio to compute"] == 12
+    assert found["tables", 2, "speedup"] == 2 and found["compute", 2, "speedup"] == pytest.approx(8 / 6)
+    verdict = verdict_of(document_of(documents, "E4", measured.measurements), "E4", "ci-aim.reduction-mpi")
+    assert verdict.outcome == "in part"
+    assert "91.7 % less time than `compute` on 2 ranks" in markdown.words(verdict.here)
+
+
+def test_without_mpirun_ranks_are_left_out_with_the_reason(monkeypatch, documents):
+    def none():
+        raise Unavailable("no mpirun is installed")
+    monkeypatch.setattr(mpi, "program", none)
+    measured = quiet_lab()
+    e04.measure_ranks(measured, (1, 2), [MIB])
+    assert measured.left_out == [{"what": "MPI", "why": "no mpirun is installed"}] and not measured.measurements
+    verdict = verdict_of(lab_with(documents, "E4", lambda rows: [
+        row for row in rows if row["of"]["executor"] != "mpi"]), "E4", "ci-aim.reduction-mpi")
+    assert verdict.outcome == "open" and "ranks" in verdict.here[0]
+
+
+def test_e4_has_the_speedup_of_tables_over_tables_on_one_thread(monkeypatch, ranks, documents):
+    def fake(kind, *arguments, **_):
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        rows = [(kernel, int(threads)) for kernel in options["--kernel"].split(",")
+                for threads in options["--threads"].split(",")]
+        seconds = [RANK_SECONDS.get((threads, kernel), 0.1) for kernel, threads in rows]
+        return {"results": [
+            {"cipher": "aes-128-ecb", "direction": "encrypt", "kernel": kernel, "split": "pieces",
+             "schedule": "serial" if threads == 1 else "static", "threads": threads, "oversubscribed": False,
+             "piece_bytes": 1 << 18, "bytes": int(options["--size"]), "rounds": 3, "seconds_median": mine,
+             "seconds_min": mine, "seconds_max": mine,
+             "ratio_to_first": dict.fromkeys(("median", "min", "max"), seconds[0] / mine)}
+            for (kernel, threads), mine in zip(rows, seconds)]}
+    monkeypatch.setattr(contests.programs, "paes_bench", fake)
+    monkeypatch.setattr(e04.device, "measure_too", lambda lab, name: None)
+    measured = quiet_lab()
+    e04.measure(measured)
+    document = document_of(documents, "E4", measured.measurements)
+    (experiment,) = [one for one in all_experiments() if one.name == "E4"]
+    shown = presentation(experiment, document)[0]
+    (table,) = [table for table in shown.tables if table.caption.startswith("Times as fast as one core")]
+    gains = {row[0]: [str(cell) for cell in row[1:] if cell is not None] for row in table.rows}
+    assert gains == {"`tables`, 2 threads": ["2.00"] * 3, "`tables`, 2 ranks": ["2.00"] * 2,
+                     "`compute`, 2 ranks": ["1.33"] * 2}
+    (panel,) = [panel for panel in shown.panels if panel.title.startswith("Less time")]
+    assert [series.xs for series in panel.series if series.kind == "measured"] == [["one core", "OpenMP", "MPI"]]
+    assert [[str(y) for y in series.ys] for series in panel.series if series.kind == "published"] == [
+        ["99"], ["99"], ["99"], ["56", "62"]]
+
+
+@pytest.mark.parametrize("openmp, outcome", [(30, "holds"), (15, "in part"), (9, "in part"), (1.01, "does not hold")])
+def test_a_similar_reduction_is_near_the_others(documents, openmp, outcome):
+    rows = [row_of("ratio to compute", ratio, kernel=kernel, executor=executor, bytes=MIB, **of)
+            for ratio, executor, of in ((100, "sequential", {"threads": 1}), (openmp, "openmp", {"threads": 2}),
+                                        (100, "mpi", {"ranks": 2, "hosts": 1}))
+            for kernel in ("tables", "openssl")]
+    document = document_of(documents, "E4", rows)
+    # 1 - 1/15 is less than 95 %, and 1 - 1/9 besides not near 99 %.
+    assert verdict_of(document, "E4", "ci-aim.reduction-openmp").outcome == outcome
+
+
+@pytest.mark.parametrize("cuda, ranks_of_hosts, outcomes", [
+    ({"tables": 60, "compute": 200}, None, ("does not hold", "in part")),
+    ({"tables": 20, "compute": 200}, None, ("open", "open")),
+    ({"tables": 33, "compute": 200}, None, ("open", "open")),  # by no more than may be disturbed
+    ({"tables": 20, "compute": 200}, {"tables": 30, "compute": 31}, ("holds", "holds")),
+    ({"tables": 20, "compute": 25}, {"tables": 30, "compute": 31}, ("holds", "in part")),
+    ({"tables": 20, "compute": 200}, {"tables": 20.5, "compute": 31}, ("open", "open")),
+    ({}, {"tables": 30, "compute": 31}, ("open", "open"))])
+def test_tables_and_computing_have_their_machines(documents, cuda, ranks_of_hosts, outcomes):
+    rows = [row_of(quantity, number, kernel=e04.CUDA_KERNELS[kernel], executor="cuda", bytes=MIB)
+            for kernel, speedup in cuda.items() for quantity, number in (
+                ("time", 1.0), ("time without copies", 1.0), ("speedup", speedup), ("ratio to compute", 2.0),
+                ("ratio to compute without copies", 2.0))]
+    for kernel, speedup in (ranks_of_hosts or {}).items():
+        of = dict(kernel=kernel, executor="mpi", ranks=32, hosts=4, bytes=MIB)
+        rows += [row_of("speedup", speedup, **of), row_of("time", 1.0, **of), row_of("ratio to compute", 2.0, **of)]
+    rows.append(row_of("ratio to compute", 2.0, kernel="openssl", executor="sequential", threads=1, bytes=MIB))
+    rows.append(row_of("ratio to compute", 2.0, kernel="tables", executor="sequential", threads=1, bytes=MIB))
+    document = document_of(documents, "E4", rows)
+    verdicts = [verdict_of(document, "E4", claim) for claim in ("ci-aim.tables-on-cluster", "ci-aim.architecture")]
+    assert tuple(verdict.outcome for verdict in verdicts) == outcomes
+    if not cuda:
+        assert verdicts[0].here == ["no CUDA device was measured"]
+
+
+def test_e7_measures_both_directions(monkeypatch):
+    asked = []
+
+    def fake(kind, *arguments, **_):
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        asked.append((options["--kernel"], options["--direction"], int(options["--size"])))
+        assert options["--cipher"] == "aes-256-ecb,aes-256-ctr,des-ede3-ecb,des-ede3-ctr"
+        return {"results": []}
+    monkeypatch.setattr(contests.programs, "paes_bench", fake)
+    monkeypatch.setattr(e07.device, "measure_too", lambda lab, name: None)
+    e07.measure(quiet_lab(quick=False))
+    by_direction = [[(kernel, size) for kernel, way, size in asked if way == direction] for direction in e07.DIRECTIONS]
+    assert by_direction[0] == by_direction[1] and len(by_direction[0]) == 11
+    asked.clear()
+    e07.measure(quiet_lab())
+    assert {kernel for kernel, direction, _ in asked if direction == "decrypt"} == {"compute", "auto"}
+
+
+def ciphers_on_device(speedups, seconds=None):
+    """Rows of E7: {cipher: {bytes: speedup}} in buffers of 512 KiB from pageable memory, and a thread beside them."""
+    rows = []
+    for cipher, by_size in speedups.items():
+        for size, speedup in by_size.items():
+            way = dict(way="buffers", buffer_bytes=1 << 19) if size > 1 << 19 else dict(way="whole")
+            thread = (seconds or {}).get(cipher, 1.0)
+            of = dict(cipher=cipher, direction="encrypt", choice="compute", bytes=size)
+            rows += [row_of("time", thread, executor="sequential", kernel="compute", **of),
+                     row_of("rate to aes-256-ecb", 1 / thread, executor="sequential", kernel="compute", **of)]
+            # What the same text took from pinned memory must judge nothing.
+            for memory, factor in (("pageable", 1), ("pinned", 1000)):
+                mine = dict(executor="cuda", kernel="cuda_compute", memory=memory, **of, **way)
+                rows += [row_of("time", thread / speedup / factor, **mine), row_of("speedup", speedup * factor, **mine),
+                         row_of("rate to aes-256-ecb", 1.0, **mine)]
+    return rows
+
+
+def e7_verdict(documents, claim, speedups, seconds=None):
+    ciphers = {**dict.fromkeys(e07.CIPHERS, {MIB: 1.0}), **speedups}
+    return verdict_of(document_of(documents, "E7", ciphers_on_device(ciphers, seconds)), "E7", claim)
+
+
+KIB = 1 << 10
+BEFORE, AT = {256: 0.2, KIB: 0.4, 2 * KIB: 0.7}, {64 * KIB: 5.0, 512 * KIB: 6.0, MIB: 6.1}
+
+
+@pytest.mark.parametrize("des, aes, outcome", [
+    ({MIB: 12.5, 16 * MIB: 13.0}, {MIB: 6.0, 16 * MIB: 6.1}, "holds"),
+    ({MIB: 12.5, 16 * MIB: 13.0}, {MIB: 6.0, 16 * MIB: 9.0}, "in part"),
+    ({MIB: 12.5, 16 * MIB: 40.0}, {MIB: 6.0, 16 * MIB: 9.0}, "does not hold"),
+    ({64 * KIB: 3.0, 512 * KIB: 12.5, MIB: 13.0}, {64 * KIB: 3.0, 512 * KIB: 6.0, MIB: 6.1}, "holds"),
+    ({64 * KIB: 3.0, MIB: 13.0}, {64 * KIB: 3.0, MIB: 6.1}, "open")])
+def test_a_speedup_that_stays_is_the_same_from_a_buffer_on(documents, des, aes, outcome):
+    verdict = e7_verdict(documents, "pizzuti.constant-speedup", {"des-ede3-ecb": des, "aes-256-ecb": aes})
+    assert verdict.outcome == outcome
+    assert outcome == "open" or "in buffers of 512 KiB from pageable memory" in markdown.words(verdict.here)
+
+
+@pytest.mark.parametrize("des, aes, outcome", [
+    ({**BEFORE, 4 * KIB: 1.5, 8 * KIB: 2.0, **AT}, {**BEFORE, 4 * KIB: 0.8, 8 * KIB: 1.5, **AT}, "holds"),
+    ({256: 0.5, KIB: 1.5, 4 * KIB: 3.0, **AT}, {256: 0.4, KIB: 0.8, 2 * KIB: 1.5, **AT}, "in part"),
+    # 3 % are no difference: 2 KiB may be either, and the claimed size lies there.
+    ({256: 0.5, KIB: 0.6, 2 * KIB: 1.03, 4 * KIB: 3.0, **AT}, {**BEFORE, 4 * KIB: 0.8, 8 * KIB: 1.5, **AT}, "holds"),
+    ({256: 0.5, KIB: 0.6, 2 * KIB: 0.97, 4 * KIB: 0.97, 8 * KIB: 3.0, **AT},
+     {**BEFORE, 4 * KIB: 0.8, 8 * KIB: 0.98, 64 * KIB: 5.0, 512 * KIB: 6.0}, "holds"),
+    ({256: 0.5, 4 * KIB: 0.97, 8 * KIB: 0.97, **AT}, {**BEFORE, 16 * KIB: 0.97, **AT}, "holds"),
+    ({KIB: 1.5, 4 * KIB: 3.0, **AT}, {KIB: 2.0, 2 * KIB: 2.5, **AT}, "does not hold")])
+def test_where_a_device_gets_faster_is_between_sizes(documents, des, aes, outcome):
+    verdict = e7_verdict(documents, "pizzuti.crossover", {"des-ede3-ecb": des, "aes-256-ecb": aes})
+    assert verdict.outcome == outcome, markdown.words(verdict.here)
+
+
+def test_the_published_crossover_stands_beside_ours(documents):
+    rows = ciphers_on_device({**dict.fromkeys(e07.CIPHERS, {MIB: 2.0}), "aes-256-ecb": {**BEFORE, 4 * KIB: 1.5, **AT},
+                              "des-ede3-ecb": {**BEFORE, **AT}})
+    (experiment,) = [one for one in all_experiments() if one.name == "E7"]
+    shown = presentation(experiment, document_of(documents, "E7", rows))[0]
+    (panel,) = [panel for panel in shown.panels if panel.title.startswith("Where CUDA")]
+    drawn = {series.label: dict(zip(series.xs, map(float, series.ys))) for series in panel.series}
+    assert drawn == {"one core was faster up to": {"3DES": 2, "AES-256": 2},
+                     "CUDA was faster from": {"3DES": 64, "AES-256": 4},  # KiB
+                     "Pizzuti et al.: 3DES": {"3DES": 4}, "Pizzuti et al.: AES-256": {"AES-256": 8}}
+
+
+@pytest.mark.parametrize("speedup, outcome", [(12.5, "holds"), (10.3, "does not hold"), (5.0, "does not hold")])
+def test_parallel_3des_is_compared_with_sequential_aes(documents, speedup, outcome):
+    verdict = e7_verdict(documents, "pizzuti.parallel-3des-beats-aes", {"des-ede3-ecb": {MIB: speedup}},
+                         seconds={"des-ede3-ecb": 10.0})
+    assert verdict.outcome == outcome
 
 
 def test_what_was_not_run_has_no_verdict(documents):
