@@ -1,103 +1,180 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E11: keystream that is computed ahead of the data, by number of clients, number of workers and delay."""
+"""E11: keystream that threads compute before the data is there, by clients, requests, threads and delay; and beside it the keystream
+engine as it is."""
 from laboratory import contests, programs
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import QUARTER, TWICE, is_more, is_near
-from laboratory.values import derive, given
+from laboratory.values import derive, given, size
 
 MIB = 1 << 20
+CLIENTS = (1, 2, 4, 8)
+DELAYS_US = (20, 0, 100)
+ROUNDS = 3
+# With instructions for AES, and of those the one that most processors have first.
+WITH_INSTRUCTIONS = ("aesni", "armv8", "vaes512", "vaes256")
+WAYS = {"direct": "at the call", "threads": "threads ahead", "idle": "engine as it is"}
+MAKERS = {"threads": "threads", "client ahead": "the client, in its delay", "at the call": "the call itself"}
 
 
-def runs(lab):
-    """(cipher, kernels, clients, workers, delays, bytes) of each run of the benchmark."""
-    fast = contests.available_kernels("aes-256-ctr", ("bitslice", "aesni", "vaes512"))
+def runs(lab, most):
+    """(cipher, kernel, workers, delay, bytes of all clients in a run). The first is judged, and has `most` bytes."""
+    fast, *others = (*contests.available_kernels("aes-128-ctr", WITH_INSTRUCTIONS), "bitslice")
+    cores = lab.cores
+    delay, *other_delays = lab.delays(lab.pick(DELAYS_US[:1], DELAYS_US))
     if lab.quick:
-        return [("aes-128-ctr", fast[-1:], (1, 2, 4), (0, 1), lab.delays((0, 20)), 8 * MIB),
-                ("aes-256-ctr", ["bitslice"], (1, 2, 4), (0, 1), lab.delays((20,)), 8 * MIB)]
-    clients, workers = (1, 2, 4, 8), (0, 1, 2, 4, 8)
-    return [("aes-128-ctr", fast, clients, workers, lab.delays((0, 20)), 32 * MIB),
-            ("aes-256-ctr", fast, clients, workers, lab.delays((0, 20)), 32 * MIB),
-            ("des-ede3-ctr", ["auto"], clients, (0, 1), lab.delays((20,)), 4 * MIB)]
+        return [("aes-128-ctr", fast, cores, delay, most), ("aes-256-ctr", "bitslice", cores, delay, most // 2),
+                *(("aes-128-ctr", fast, cores, other, most // 2) for other in other_delays)]
+    some = most // 16
+    return [("aes-128-ctr", fast, cores, delay, most), ("aes-256-ctr", fast, cores, delay, some),
+            *(("aes-128-ctr", kernel, cores, delay, some) for kernel in others),
+            *(("aes-128-ctr", fast, workers, delay, some) for workers in (1, 8) if workers != cores),
+            *(("aes-128-ctr", fast, cores, other, some) for other in other_delays),
+            ("des-ede3-ctr", "auto", cores, delay, min(some, 4 * MIB))]
+
+
+def rows_of(lab, run, rounds=ROUNDS):
+    cipher, kernel, workers, delay, count = run
+    lab.step(f"{cipher}, {kernel}, {workers} threads, {delay} us, {size(count)}")
+    return programs.paes_bench(
+        "ahead", "--cipher", cipher, "--kernel", kernel, "--clients", ",".join(map(str, CLIENTS)), "--workers",
+        workers, "--delay-us", delay, "--bytes", count, "--runs", rounds)["results"]
+
+
+def most_bytes(lab):
+    """How much the judged runs may encrypt: 1 GiB if the machine, as busy as it is, takes no more than the experiment's
+    share of the time for that, or else a smaller power of two."""
+    wanted, seconds, trial = lab.pick((16 * MIB, 4, MIB), (1024 * MIB, 180, 8 * MIB))
+    rates = [way["gb_per_s"] for row in rows_of(lab, runs(lab, trial)[0], rounds=1) for way in row["ways"]]
+    while wanted > trial and ROUNDS * sum(wanted / 1e9 / rate for rate in rates) > seconds:
+        wanted //= 2
+    return wanted
 
 
 def measure(lab):
-    for cipher, kernels, clients, workers, delays, count in runs(lab):
-        for kernel in kernels:
-            lab.step(f"{cipher}, {kernel}")
-            # Without AES instructions counter mode is a tenth as fast, so it gets less data.
-            some = count // 8 if kernel == "bitslice" else count
-            document = programs.paes_bench(
-                "speculate", "--cipher", cipher, "--kernel", kernel, "--clients", ",".join(map(str, clients)),
-                "--workers", ",".join(map(str, workers)), "--delay-us", ",".join(map(str, delays)), "--bytes",
-                some, "--runs", lab.pick(3, 3))
-            for row in document["results"]:
-                record(lab, row)
-    lab.leave_out("1 GiB in each cycle", "shorter cycles measure the same and leave time for more of them")
+    most = most_bytes(lab)
+    for run in runs(lab, most):
+        for row in rows_of(lab, run):
+            record(lab, row)
+    if lab.quick:
+        lab.leave_out("1 GiB in each run", "it takes minutes")
+    elif most < 1024 * MIB:
+        lab.leave_out("1 GiB in each run", f"it would take too long here; the judged runs have {size(most)}")
+    else:
+        lab.leave_out("1 GiB in each run beyond the first table", "shorter runs leave time for more of them")
 
 
 def record(lab, row):
     of = {key: row[key] for key in ("cipher", "kernel", "clients", "workers", "delay_us", "oversubscribed")}
     of["bytes"] = row["requests"] * row["request_bytes"]
     rounds = row["rounds"]
-    for way in ("direct", "speculative"):
-        with_way = {**of, "way": way}
-        lab.record(with_way, "rate", "GB/s", row[way]["gb_per_s"], rounds)
+    for way in row["ways"]:
+        with_way = {**of, "way": way["way"]}
+        lab.record(with_way, "rate", "GB/s", way["gb_per_s"], rounds)
+        lab.record(with_way, "delay p50", "ns", way["delay"]["p50_ns"], rounds)
         for call in ("schedule", "encrypt"):
             for field in ("p50", "p99"):
-                lab.record(with_way, f"{call} {field}", "ns", row[way][call][f"{field}_ns"], rounds)
-    lab.record({**of, "way": "speculative"}, "hit rate", "share", row["speculative"]["hit_rate"], rounds)
-    lab.record_ratio(of, "throughput ratio", row["throughput_ratio"], rounds)
-    lab.record_ratio(of, "p50 ratio", row["p50_ratio"], rounds)
+                lab.record(with_way, f"{call} {field}", "ns", way[call][f"{field}_ns"], rounds)
+        for beginning in way["beginnings"]:
+            with_requests = {**with_way, "requests": beginning["requests"]}
+            for call in ("schedule", "encrypt"):
+                lab.record(with_requests, f"{call} p50 of a beginning", "ns", beginning[call]["p50_ns"], rounds)
+        if way["way"] == "direct":
+            continue
+        made = {"threads": way["other"], "client ahead": way["own"], "at the call": way["direct"] + way["bypassed"]}
+        for maker, count in made.items():
+            lab.record({**with_way, "maker": maker}, "made", "share", count / sum(made.values()), rounds)
+        lab.record_ratio(with_way, "throughput ratio", way["throughput_ratio"], rounds)
+        lab.record_ratio(with_way, "p50 ratio", way["p50_ratio"], rounds)
+
+
+def combinations(measured):
+    """The factors of each table, in the order measured."""
+    keys = ("cipher", "kernel", "workers", "delay_us")
+    rows = [row["of"] for _, row in measured.find("rate", way="threads")]
+    return [dict(zip(keys, one)) for one in dict.fromkeys(tuple(of[key] for key in keys) for of in rows)]
 
 
 def show(measured):
-    cipher = measured.factors("cipher")[0]
-    kernel = measured.factors("kernel", cipher=cipher)[-1]
-    delay = measured.factors("delay_us", cipher=cipher, kernel=kernel)[-1]
-    base = dict(cipher=cipher, kernel=kernel, delay_us=delay)
-    clients = measured.factors("clients", **base)
-    workers = measured.factors("workers", **base)
+    found = combinations(measured)
+    if not found:
+        here = ["this result has no requests whose keystream threads of ordinary priority made"]
+        return Shown({name: Verdict("open", here) for name in EXPERIMENT.verdicts})
+    judged = found[0]
+    return Shown({"waeslib.schedule-constant": judge_schedule(measured, judged),
+                  "waeslib.encrypt-grows": judge_encrypt(measured, judged),
+                  "waeslib.peak": judge_peak(measured, judged),
+                  "waeslib.viable": judge_viable(measured, judged)},
+                 panels(measured, judged), [table(measured, of) for of in found],
+                 [f"Judged is the first table, where threads compute ahead: {named(judged)}, {bytes_of(measured, judged)} "
+                  "in a run. There are as many of these threads as cores. Practically constant: within a quarter from "
+                  "one number of clients or requests to another; in part: within a factor of two. What differs by "
+                  f"less than other programs may disturb, or by less than {CLOCK_NS} ns, is the same.",
+                  "A client whose keystream is not ready computes it at the call and does not wait."])
+
+
+def named(of):
+    return f"{of['cipher']} with `{of['kernel']}`, {count(of['workers'], 'thread')}, delays of {of['delay_us']} µs"
+
+
+def count(number, noun):
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def bytes_of(measured, of):
+    return size(measured.factors("bytes", "rate", way="threads", **of)[0])
+
+
+def clients_of(measured, of):
+    return measured.factors("clients", "rate", way="threads", **of)
+
+
+def panels(measured, of):
+    clients = clients_of(measured, of)
+
+    def by_clients(label, quantity, way):
+        return Series(label, [given(n) for n in clients],
+                      [measured.value(quantity, clients=n, way=way, **of) for n in clients])
+    busy = clients[len(clients) // 2]  # neither alone nor far more than cores
+    requests = measured.factors("requests", "encrypt p50 of a beginning", clients=busy, way="threads", **of)
+    by_requests = [Series(label, [given(n) for n in requests],
+                          [measured.value(f"{call} p50 of a beginning", requests=n, clients=busy, way="threads", **of)
+                           for n in requests])
+                   for call, label in (("encrypt", "a request"), ("schedule", "scheduling it"))]
+    made = [Panel(f"Who made the keystream? {said[:1].upper()}{said[1:]}", "clients", "% of the requests",
+                  [Series(label, [str(n) for n in clients],
+                          [derive("percent", measured.value("made", maker=maker, clients=n, way=way, **of))
+                           for n in clients])
+                   for maker, label in MAKERS.items()], kind="bars", stacked=True)
+            for way, said in WAYS.items() if way != "direct"]
+    return [Panel("Does keystream ahead raise the throughput?", "clients", "GB/s of all clients",
+                  [by_clients(said, "rate", way) for way, said in WAYS.items()]),
+            Panel("How long do calls take? By clients", "clients", "ns, half of the calls",
+                  [by_clients("a request, threads ahead", "encrypt p50", "threads"),
+                   by_clients("scheduling it", "schedule p50", "threads"),
+                   by_clients("a request, at the call", "encrypt p50", "direct")], logy=True),
+            Panel(f"How long do calls take? By requests, {count(busy, 'client')}", "requests of a run",
+                  "ns, half of the calls", by_requests, logx=True, logy=True),
+            *made]
+
+
+def table(measured, of):
     cores = measured.machine["cores"]
-    panels = []
-    for quantity, label, logy in (("rate", "GB/s of all clients", False),
-                                  ("encrypt p50", "ns, half of the calls", True)):
-        series = [Series("direct", [given(n) for n in clients],
-                         [measured.value(quantity, clients=n, workers=workers[0], way="direct", **base)
-                          for n in clients])]
-        series += [Series(f"ahead, {m} workers", [given(n) for n in clients],
-                          [measured.value(quantity, clients=n, workers=m, way="speculative", **base)
-                           for n in clients]) for m in workers]
-        panels.append(Panel(f"{cipher}, `{kernel}`, {delay} µs between requests", "clients", label, series, logy=logy))
-    tables = []
-    for of in combinations(measured):
-        rows = []
-        for n in measured.factors("clients", **of):
-            for m in measured.factors("workers", **of):
-                at = dict(clients=n, workers=m, **of)
-                rows.append([f"{n} / {m}" + ("" if n + m <= cores else " *"),
-                             *[measured.value("rate", way=way, **at) for way in ("direct", "speculative")],
-                             *[measured.value(f"encrypt {field}", way=way, **at) for field in ("p50", "p99")
-                               for way in ("direct", "speculative")],
-                             measured.value("schedule p50", way="speculative", **at),
-                             derive("percent", measured.value("hit rate", way="speculative", **at)),
-                             measured.value("p50 ratio", **at)])
-        tables.append(Table(f"{of['cipher']}, `{of['kernel']}`, {of['delay_us']} µs between requests "
-                            "(* more threads than cores)",
-                            ["clients / workers", "GB/s direct", "ahead", "p50 ns direct", "ahead", "p99 ns direct",
-                             "ahead", "schedule p50 ns", "hits %", "p50 shorter, x"], rows))
-    # As many workers as cores, if there were: more compete with the clients.
-    at = dict(workers=[m for m in workers if m <= cores][-1], **base)
-    return Shown({"waeslib.schedule-constant": judge_schedule(measured, clients, at),
-                  "waeslib.encrypt-grows": judge_encrypt(measured, clients, at),
-                  "waeslib.peak": judge_peak(measured, clients, at, cores),
-                  "waeslib.viable": judge_viable(measured, clients, at)},
-                 panels, tables,
-                 [f"Requests of 4 KiB. Judged are {cipher} with `{kernel}`, {delay} µs between requests, and "
-                  f"{at['workers']} workers, no more than cores. Practically constant: within a quarter from one "
-                  "number of clients to another; in part: within a factor of two. What differs by less than other "
-                  "programs may disturb, or than the clock takes, is the same. Here a client computes ahead itself "
-                  "while it waits, and workers run when the processor is idle: a delay is computing time, as it is "
-                  "not for a disk."])
+    rows = []
+    for n in clients_of(measured, of):
+        at = dict(clients=n, **of)
+        rows.append([f"{n}" + ("" if n + of["workers"] <= cores else " *"),
+                     *[measured.value("rate", way=way, **at) for way in WAYS],
+                     *[measured.value("encrypt p50", way=way, **at) for way in WAYS],
+                     *[measured.value("encrypt p99", way=way, **at) for way in ("direct", "threads")],
+                     measured.value("schedule p50", way="threads", **at),
+                     measured.value("delay p50", way="threads", **at),
+                     *[derive("percent", measured.value("made", maker=maker, way=way, **at))
+                       for way, maker in (("threads", "threads"), ("idle", "threads"), ("idle", "client ahead"))]])
+    return Table(f"{named(of)}, {bytes_of(measured, of)} in a run (* more threads and clients than cores)",
+                 ["clients", *(f"GB/s {said}" if way == "direct" else said for way, said in WAYS.items()),
+                  *(f"p50 ns {said}" if way == "direct" else said for way, said in WAYS.items()),
+                  "p99 ns at the call", "threads ahead", "schedule p50 ns", "slept ns", "% by threads ahead",
+                  "% by threads, engine as it is", "% by the client"], rows)
 
 
 CLOCK_NS = 25  # that reading the clock takes: a smaller difference between two calls says nothing
@@ -107,44 +184,63 @@ def takes_longer(time, other, least):
     return is_more(time, other, least) and float(time) > float(other) + CLOCK_NS
 
 
-def by_clients(measured, quantity, clients, at):
-    return {n: measured.value(quantity, clients=n, way="speculative", **at) for n in clients}
+def by_clients(measured, quantity, of):
+    return {n: measured.value(quantity, clients=n, way="threads", **of) for n in clients_of(measured, of)}
 
 
 def extremes(values):
-    return [choose(values.values(), key=float) for choose in (min, max)]
+    return [choose(values, key=float) for choose in (min, max)]
 
 
-def judge_schedule(measured, clients, at):
-    least, most = extremes(by_clients(measured, "schedule p50", clients, at))
-    is_constant = is_near(most, least, QUARTER) or float(most) <= float(least) + CLOCK_NS
-    return Verdict("holds" if is_constant else "in part" if is_near(most, least, TWICE) else "does not hold",
+def judge_schedule(measured, of):
+    """By clients, and for each number of them by requests; the worse of the two counts."""
+    clients = list(clients_of(measured, of))
+    every = by_clients(measured, "schedule p50", of)
+    rows = [list(every.values())]
+    for n in clients:
+        requests = measured.factors("requests", "schedule p50 of a beginning", clients=n, way="threads", **of)
+        rows.append([measured.value("schedule p50 of a beginning", requests=m, clients=n, way="threads", **of)
+                     for m in requests])
+    outcomes = []
+    for row in rows:
+        least, most = extremes(row)
+        is_constant = is_near(most, least, QUARTER) or float(most) <= float(least) + CLOCK_NS
+        outcomes.append(0 if is_constant else 1 if is_near(most, least, TWICE) else 2)
+    (least, most), by_requests = extremes(rows[0]), rows[1:]
+    changes = max(by_requests, key=lambda row: float(max(row, key=float)) / float(min(row, key=float)))
+    return Verdict(("holds", "in part", "does not hold")[max(outcomes)],
                    ["half of the calls that schedule took at most ", least, " to ", most,
-                    f" ns with {clients[0]} to {clients[-1]} clients"])
+                    f" ns with {clients[0]} to {clients[-1]} clients; by the number of requests they changed most with "
+                    f"{count(clients[by_requests.index(changes)], 'client')}, from ", extremes(changes)[0], " to ",
+                    extremes(changes)[1], " ns"])
 
 
-def judge_encrypt(measured, clients, at):
-    times = by_clients(measured, "encrypt p50", clients, at)
-    fewest, largest = times[clients[0]], times[clients[-1]]
+def judge_encrypt(measured, of):
+    times = by_clients(measured, "encrypt p50", of)
+    clients = list(times)
     falls = any(takes_longer(times[before], times[after], measured.margin)
                 for before, after in zip(clients, clients[1:]))
-    if takes_longer(largest, fewest, measured.margin):
+    if takes_longer(times[clients[-1]], times[clients[0]], measured.margin):
         outcome = "in part" if falls else "holds"
     else:
         outcome = "does not hold"
+    late = [derive("percent", measured.value("made", maker="at the call", clients=n, way="threads", **of))
+            for n in (clients[0], clients[-1])]
     return Verdict(outcome, ["half of the calls that encrypt took at most ",
                              *(word for n, time in times.items()
-                               for word in ("" if n == clients[0] else ", ", time,
-                                            f" ns with {n} client{'' if n == 1 else 's'}"))])
+                               for word in ("" if n == clients[0] else ", ", time, f" ns with {count(n, 'client')}")),
+                             "; keystream was not ready for ", late[0], f" % of the requests with "
+                             f"{count(clients[0], 'client')} and for ", late[1], f" % with {clients[-1]}"])
 
 
-def judge_peak(measured, clients, at, cores):
+def judge_peak(measured, of):
     """A peak stands out by the margin on both sides; between the first and the last number of clients."""
-    rates = by_clients(measured, "rate", clients, at)
+    rates = by_clients(measured, "rate", of)
+    clients = list(rates)
     top = max(rates, key=lambda n: float(rates[n]))
     level = [n for n in clients if not is_more(rates[top], rates[n], measured.margin)]
     here = ["throughput was highest, ", rates[top],
-            f" GB/s, with {top} client{'' if top == 1 else 's'}; cores: {cores}, workers: {at['workers']}"]
+            f" GB/s, with {count(top, 'client')}; cores: {measured.machine['cores']}, threads inside: {of['workers']}"]
     if len(level) > 1:
         here += [f", but with {' and '.join(map(str, (n for n in level if n != top)))} clients it was less by no more "
                  "than other programs may disturb"]
@@ -155,36 +251,28 @@ def judge_peak(measured, clients, at, cores):
     return Verdict("holds" if top < clients[-1] else "does not hold", here)
 
 
-def judge_viable(measured, clients, at):
+def judge_viable(measured, of):
     """Whether keystream ahead shortens the calls and costs no throughput."""
-    ratios = {n: (measured.value("p50 ratio", clients=n, **at),
-                  derive("quotient", *(measured.value("rate", clients=n, way=way, **at)
-                                       for way in ("speculative", "direct"))))
-              for n in clients}
+    ratios = {n: [measured.value(quantity, clients=n, way="threads", **of)
+                  for quantity in ("p50 ratio", "throughput ratio")] for n in clients_of(measured, of)}
     shorter = [n for n, (calls, _) in ratios.items() if is_more(calls, 1, measured.margin)]
     costs = [n for n, (_, rate) in ratios.items() if is_more(1, rate, measured.margin)]
     if len(shorter) == len(ratios) and not costs:
         outcome = "holds"
     else:
         outcome = "in part" if set(shorter) - set(costs) else "does not hold"
-    calls, rates = ([pair[which] for pair in ratios.values()] for which in (0, 1))
-    (shortest, longest), (least, most) = ((min(pair, key=float), max(pair, key=float)) for pair in (calls, rates))
-    return Verdict(outcome, ["with keystream ahead calls were shorter by a factor of ", shortest, " to ", longest,
-                             " (half of the calls), and throughput was ", least, " to ", most,
+    (shortest, longest), (least, most) = (extremes([pair[which] for pair in ratios.values()]) for which in (0, 1))
+    return Verdict(outcome, ["calls that encrypt were shorter than without keystream ahead by a factor of ", shortest,
+                             " to ", longest, " (half of the calls), and throughput was ", least, " to ", most,
                              " times that without"])
-
-
-def combinations(measured):
-    for cipher in measured.factors("cipher"):
-        for kernel in measured.factors("kernel", cipher=cipher):
-            for delay in measured.factors("delay_us", cipher=cipher, kernel=kernel):
-                yield dict(cipher=cipher, kernel=kernel, delay_us=delay)
 
 
 EXPERIMENT = Experiment(
     name="E11", title="Keystream before the data",
     did=("waeslib.speculation", "waeslib.keys", "waeslib.requests", "waeslib.calls", "waeslib.machine"),
     judges=("waeslib.schedule-constant", "waeslib.encrypt-grows", "waeslib.peak", "waeslib.viable"),
-    here="The keystream engine against the same requests computed directly, in turns; contexts are windows of 16 "
-         "chunks of 4 KiB.",
-    measure=measure, show=show, seconds={"quick": 16, "full": 130})
+    here="Clients schedule a request of 4 KiB, sleep as if a disk brought its data, and encrypt; threads of the "
+         "keystream engine, of ordinary priority, compute its keystream meanwhile. In turns with it run the same "
+         "requests computed at the call, and the keystream engine as it is: with a window of 16 requests, clients that "
+         "compute ahead in their delays, and threads that run when the processor is idle.",
+    measure=measure, show=show, seconds={"quick": 10, "full": 300})

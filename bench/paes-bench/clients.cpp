@@ -2,6 +2,7 @@
 #include "paes-bench/clients.hpp"
 
 #include <fmt/core.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <barrier>
@@ -27,8 +28,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One request in this many makes a call that schedules.
-constexpr std::uint64_t requests_per_schedule = 16;
+// The requests of the shortest beginning (Beginning), and how many times as many the next has.
+constexpr std::uint64_t first_beginning = 1024;
+constexpr std::uint64_t beginning_factor = 4;
 
 double seconds_of(clockid_t clock) {
   timespec time = {};
@@ -36,7 +38,10 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-Latency latency_of(std::vector<float>& nanoseconds) {
+Latency latency_of(std::vector<float> nanoseconds) {
+  if (nanoseconds.empty()) {
+    return {};
+  }
   const auto at = [&](std::size_t percent) {
     const auto place =
         nanoseconds.begin() + static_cast<std::ptrdiff_t>((nanoseconds.size() - 1) * percent / 100);
@@ -44,14 +49,6 @@ Latency latency_of(std::vector<float>& nanoseconds) {
     return static_cast<double>(*place);
   };
   return {at(50), at(99)};
-}
-
-void add(KeystreamUse& sum, const KeystreamUse& use) {
-  sum.own += use.own;
-  sum.other += use.other;
-  sum.direct += use.direct;
-  sum.late += use.late;
-  sum.bypassed += use.bypassed;
 }
 
 class Client {
@@ -63,23 +60,33 @@ class Client {
         text_(task.request_bytes),
         out_(task.request_bytes) {
     encrypt_ns.reserve(task.requests);
-    schedule_ns.reserve(task.requests / requests_per_schedule + 1);
+    schedule_ns.reserve(task.requests / task.requests_per_schedule + 1);
+    if (task.delay_us != 0) {
+      delay_ns.reserve(task.requests);
+    }
     random_bytes(text_);
     begin_context();
   }
 
   void run() {
+    if (task_.delay == Delay::asleep) {
+      // The system would add 50 us to a sleep, to wake several threads at once. A disk does not.
+      (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    }
     for (std::uint64_t i = 0; i < task_.requests; ++i) {
       if (offset_ + task_.request_bytes > limit_bytes_) {
         begin_context();
       }
-      if (i % requests_per_schedule == 0) {
+      if (i % task_.requests_per_schedule == 0) {
         const auto start = Clock::now();
         schedule();
         schedule_ns.push_back(elapsed_ns(start));
         if (is_interrupted()) {
           break;
         }
+      }
+      if (task_.delay == Delay::asleep) {
+        wait();
       }
       const auto start = Clock::now();
       encrypt();
@@ -88,13 +95,16 @@ class Client {
         check_output();
       }
       offset_ += task_.request_bytes;
-      wait();
+      if (task_.delay == Delay::busy) {
+        wait();
+      }
     }
     add_use();
   }
 
   std::vector<float> encrypt_ns;
   std::vector<float> schedule_ns;
+  std::vector<float> delay_ns;
   double waited_seconds = 0;  // of processor time
   KeystreamUse use;
   std::exception_ptr failure;
@@ -155,14 +165,21 @@ class Client {
     if (task_.delay_us == 0) {
       return;
     }
-    const auto end = Clock::now() + std::chrono::microseconds(task_.delay_us);
-    if (task_.window_chunks != 0) {
+    const auto start = Clock::now();
+    const auto end = start + std::chrono::microseconds(task_.delay_us);
+    if (task_.calls_idle && task_.window_chunks != 0) {
       engine_.idle(end);
+    }
+    if (task_.delay == Delay::asleep) {
+      std::this_thread::sleep_until(end);
+      delay_ns.push_back(elapsed_ns(start));
+      return;
     }
     const double before = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     while (Clock::now() < end) {
     }
     waited_seconds += seconds_of(CLOCK_THREAD_CPUTIME_ID) - before;
+    delay_ns.push_back(elapsed_ns(start));
   }
 
   void check_output() {
@@ -202,14 +219,54 @@ class Client {
   std::uint64_t offset_ = 0;
 };
 
+// What some of each client's samples say, the first ones.
+Latency latency_of(const std::vector<std::unique_ptr<Client>>& clients,
+                   std::vector<float> Client::*samples, std::uint64_t of_each) {
+  std::vector<float> all;
+  for (const auto& client : clients) {
+    const std::vector<float>& its = (*client).*samples;
+    all.insert(
+        all.end(), its.begin(),
+        its.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(of_each, its.size())));
+  }
+  return latency_of(std::move(all));
+}
+
+std::vector<Beginning> beginnings_of(const std::vector<std::unique_ptr<Client>>& clients,
+                                     const ClientTask& task) {
+  std::vector<Beginning> found;
+  const std::uint64_t all = task.requests * task.clients;
+  for (std::uint64_t requests = first_beginning;; requests *= beginning_factor) {
+    const std::uint64_t of_each =
+        requests >= all ? task.requests : std::max<std::uint64_t>(requests / task.clients, 1);
+    const std::uint64_t calls =
+        (of_each + task.requests_per_schedule - 1) / task.requests_per_schedule;
+    found.push_back({std::min(requests, all), latency_of(clients, &Client::schedule_ns, calls),
+                     latency_of(clients, &Client::encrypt_ns, of_each)});
+    if (requests >= all) {
+      return found;
+    }
+  }
+}
+
 }  // namespace
+
+void add(KeystreamUse& sum, const KeystreamUse& use) {
+  sum.own += use.own;
+  sum.other += use.other;
+  sum.direct += use.direct;
+  sum.late += use.late;
+  sum.bypassed += use.bypassed;
+}
 
 ClientRun run_clients(const ClientTask& task) {
   KeystreamEngine engine(
       {.workers = task.window_chunks == 0 ? 0 : task.workers,
        .budget_bytes = std::size_t{256} << 20,
        .chunk_bytes = task.request_bytes,
-       .device = task.window_chunks == 0 || task.workers == 0 ? nullptr : task.device});
+       .device = task.window_chunks == 0 || task.workers == 0 ? nullptr : task.device,
+       .worker_priority = task.worker_priority,
+       .always_ahead = task.always_ahead});
   std::vector<std::unique_ptr<Client>> clients;
   clients.reserve(task.clients);
   for (unsigned i = 0; i < task.clients; ++i) {
@@ -239,20 +296,18 @@ ClientRun run_clients(const ClientTask& task) {
   run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   run.cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
   stop_if_interrupted();
-  std::vector<float> encrypt_ns;
-  std::vector<float> schedule_ns;
   for (const auto& client : clients) {
     if (client->failure != nullptr) {
       std::rethrow_exception(client->failure);
     }
-    encrypt_ns.insert(encrypt_ns.end(), client->encrypt_ns.begin(), client->encrypt_ns.end());
-    schedule_ns.insert(schedule_ns.end(), client->schedule_ns.begin(), client->schedule_ns.end());
     run.cpu_seconds -= client->waited_seconds;
     add(run.use, client->use);
   }
   run.device_chunks = engine.statistics().device_chunks;
-  run.encrypt = latency_of(encrypt_ns);
-  run.schedule = latency_of(schedule_ns);
+  run.encrypt = latency_of(clients, &Client::encrypt_ns, task.requests);
+  run.schedule = latency_of(clients, &Client::schedule_ns, task.requests);
+  run.delay = latency_of(clients, &Client::delay_ns, task.requests);
+  run.beginnings = beginnings_of(clients, task);
   return run;
 }
 

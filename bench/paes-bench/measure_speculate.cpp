@@ -16,6 +16,7 @@
 #include "paes-bench/bench_report.hpp"
 #include "paes-bench/clients.hpp"
 #include "paes-bench/interrupt.hpp"
+#include "paes-bench/number_list.hpp"
 #include "paes-bench/statistics.hpp"
 #include "paes/device.hpp"
 #include "paes/error.hpp"
@@ -108,12 +109,7 @@ Row measure(const ClientTask& task, unsigned rounds) {
     if (round % 2 != 0) {
       direct.push_back(run_clients(direct_task));
     }
-    const KeystreamUse& use = speculative.back().use;
-    row.use.own += use.own;
-    row.use.other += use.other;
-    row.use.direct += use.direct;
-    row.use.late += use.late;
-    row.use.bypassed += use.bypassed;
+    add(row.use, speculative.back().use);
     row.device_chunks += speculative.back().device_chunks;
   }
   row.task = task;
@@ -245,15 +241,6 @@ int run(const MeasureSpeculateCommand& command) {
         {{"command", "bench speculate"}, {"machine", describe_machine()}, {"results", results}});
   }
   return exit_done;
-}
-
-// Numbers separated by commas.
-void take_numbers(CLI::App& app, const char* name, std::vector<unsigned>& numbers, unsigned least,
-                  unsigned most, const char* description) {
-  app.add_option(name, numbers, description)
-      ->delimiter(',')
-      ->check(decimal())
-      ->check(CLI::Range(least, most));
 }
 
 Action declare(CLI::App& app) {

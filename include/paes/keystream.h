@@ -18,11 +18,19 @@ typedef struct paes_keystream_context paes_keystream_context;
 typedef struct paes_sealed_context paes_sealed_context;
 typedef struct paes_nonce_allocator paes_nonce_allocator;
 
+/* How the engine's own threads share the processor (paes::WorkerPriority). */
+enum {
+  PAES_WORKERS_IDLE = 0,    /* they run only when nothing else needs it */
+  PAES_WORKERS_ORDINARY = 1 /* they compete for it, and paes_keystream_prefetch wakes one */
+};
+
 typedef struct paes_keystream_options {
   unsigned workers;    /* the engine's own threads. 0: paes_keystream_idle computes everything */
   size_t budget_bytes; /* for keystream, keys, contexts and records, together; 0: 64 MiB */
   size_t chunk_bytes;  /* what is computed and kept: a power of two, 512 to 65536; 0: 4096 */
   const paes_device* device; /* for counter mode, where it is faster; null: none. Needs a worker */
+  unsigned worker_priority;  /* PAES_WORKERS_IDLE or PAES_WORKERS_ORDINARY */
+  int always_ahead;          /* not 0: computes ahead even where computing directly is faster */
 } paes_keystream_options;
 
 /* The memory and the threads of the keystream engine. It lives on until its last context is closed.

@@ -17,7 +17,7 @@
 //
 // Keystream is a cache over a pure function of the offset: it may be late, but is never wrong. The
 // engine measures the costs of computing and of fetching, and computes directly wherever that is
-// faster.
+// faster, unless told otherwise.
 #pragma once
 
 #include <chrono>
@@ -43,9 +43,19 @@ class KeystreamService;
 
 inline namespace v0 {
 
+// How an engine's own threads share the processor with others.
+enum class WorkerPriority : unsigned {
+  // They run only when nothing else needs the processor, and take time from nobody. Hardly any call
+  // wakes one: they look for work themselves, five thousand times a second while there is some.
+  idle,
+  // They compete for the processor like the thread that makes the engine, and every prefetch() of
+  // keystream that is not there wakes one that sleeps. This takes the caller some microseconds. For
+  // clients that name a chunk just before they wait for its data, and never call idle().
+  ordinary,
+};
+
 struct KeystreamOptions {
-  // The engine's own threads, which run only when nothing else needs the processor. With 0,
-  // everything is computed in the callers' idle().
+  // The engine's own threads. With 0, everything is computed in the callers' idle().
   unsigned workers = 0;
   // The memory for keystream, keys, contexts and the records of what they have encrypted, together.
   std::size_t budget_bytes = std::size_t{64} << 20;
@@ -56,6 +66,10 @@ struct KeystreamOptions {
   // One call makes 32 to 256 consecutive chunks that a window of stride +1 or -1 lacks. It needs at
   // least one worker, and takes 256 chunks of the budget.
   std::shared_ptr<Device> device = nullptr;
+  WorkerPriority worker_priority = WorkerPriority::idle;
+  // Computes ahead, and uses what is there, even where the engine measures that a request computed
+  // directly is faster. For clients that prefer steady work to the fastest requests.
+  bool always_ahead = false;
 };
 
 struct ContextOptions {

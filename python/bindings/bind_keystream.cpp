@@ -138,6 +138,16 @@ std::size_t message_into(Messages& self, std::uint64_t number, ReadArgument data
   return to_buffer(buffer, "buffer", [&](const Room& room) { (message.*work)(self, room); });
 }
 
+WorkerPriority priority_of(std::string_view name) {
+  if (name == "idle") {
+    return WorkerPriority::idle;
+  }
+  if (name == "ordinary") {
+    return WorkerPriority::ordinary;
+  }
+  throw Error(ErrorCode::usage, "worker_priority must be 'idle' or 'ordinary'");
+}
+
 // When a call must end that may take this long. Clocks do not count centuries.
 std::chrono::steady_clock::time_point deadline_in(double seconds) {
   if (!(seconds >= 0)) {
@@ -254,21 +264,27 @@ void add_keystream(nb::module_& module) {
       module, "Keystream",
       "Computes keystream before the data is there, so that encrypting a small block costs little "
       "more than an XOR.\n\n"
-      "workers: threads of its own, which run when nothing else needs the processor; 0: all is "
-      "computed in idle().\n"
+      "workers: threads of its own; 0: all is computed in idle().\n"
       "budget_bytes: for all that it keeps.\n"
-      "chunk_bytes: the unit in which keystream is kept, a power of two from 512 to 65536.\n\n"
+      "chunk_bytes: the unit in which keystream is kept, a power of two from 512 to 65536.\n"
+      "worker_priority: idle, if workers run only when nothing else needs the processor; or "
+      "ordinary, if they compete for it and prefetch wakes one.\n"
+      "always_ahead: computes ahead even where computing directly is measured to be faster.\n\n"
       "Raises UsageError for options that make no sense, FailureError if the system gives no "
       "memory or threads. In a forked child all calls but idle raise FailureError.")
       .def(
           "__init__",
           [](KeystreamEngine* self, unsigned workers, std::size_t budget_bytes,
-             std::size_t chunk_bytes) {
-            new (self) KeystreamEngine(
-                {.workers = workers, .budget_bytes = budget_bytes, .chunk_bytes = chunk_bytes});
+             std::size_t chunk_bytes, std::string_view worker_priority, bool always_ahead) {
+            new (self) KeystreamEngine({.workers = workers,
+                                        .budget_bytes = budget_bytes,
+                                        .chunk_bytes = chunk_bytes,
+                                        .worker_priority = priority_of(worker_priority),
+                                        .always_ahead = always_ahead});
           },
           nb::kw_only(), nb::arg("workers") = 0, nb::arg("budget_bytes") = std::size_t{64} << 20,
-          nb::arg("chunk_bytes") = 4096)
+          nb::arg("chunk_bytes") = 4096, nb::arg("worker_priority") = "idle",
+          nb::arg("always_ahead") = false)
       .def(
           "bind",
           [](KeystreamEngine& self, std::string_view cipher, ReadArgument key,

@@ -191,6 +191,22 @@ def test_threads_share_a_context() -> None:
         assert list(pool.map(encrypt, range(8), timeout=60)) == list(range(8))
 
 
+def test_ordinary_workers_make_what_is_named() -> None:
+    keystream_engine = paes.Keystream(workers=2, worker_priority="ordinary", always_ahead=True)
+    context = keystream_engine.open(
+        keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16), window_chunks=1
+    )
+    keystream = keystream_of("aes-128", bytes(16), bytes(16), 20 * 4096)
+    for number in range(0, 20, 2):
+        context.prefetch(number * 4096)
+        assert context.encrypt(number * 4096, bytes(4096)) == keystream[number * 4096 :][:4096]
+
+
+def test_other_priorities_are_refused() -> None:
+    with pytest.raises(paes.UsageError, match="'idle' or 'ordinary'"):
+        paes.Keystream(workers=1, worker_priority="high")
+
+
 def test_a_context_outlives_names_of_its_keystream_engine() -> None:
     keystream_engine = paes.Keystream(workers=1)
     key = keystream_engine.bind("aes-128-ctr", bytes(16))

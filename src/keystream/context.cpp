@@ -22,7 +22,7 @@ Context::Context(Precomputer& precomputer, Reservation memory, std::shared_ptr<B
       shared_(precomputer.shared()),
       memory_(std::move(memory)),
       used_(*shared_.budget),
-      decision_(costs(), shape.chunks != 0, shared_.has_workers) {
+      decision_(costs(), shape.chunks != 0, shared_.has_workers, shared_.is_always_ahead) {
   note_use(shared_.age.load(std::memory_order_relaxed));
 }
 

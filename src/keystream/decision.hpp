@@ -15,9 +15,11 @@ namespace paes::keystream {
 
 class Decision {
  public:
-  Decision(Costs& costs, bool has_window, bool has_workers) noexcept
+  // `is_always`: precomputing pays, whatever it costs (KeystreamOptions::always_ahead).
+  Decision(Costs& costs, bool has_window, bool has_workers, bool is_always) noexcept
       : costs_(costs),
         has_workers_(has_workers),
+        is_always_(is_always),
         is_trying_(has_window),
         expected_(has_workers ? Way::other : Way::own) {}
 
@@ -32,11 +34,11 @@ class Decision {
     uses_.store(use + 1, std::memory_order_relaxed);
     const std::uint32_t every =
         is_trying_.load(std::memory_order_relaxed) ? compared_uses_of_try : compared_uses;
-    return use % every == every / 2;
+    return !is_always_ && use % every == every / 2;
   }
   // Whether keystream is worth fetching.
   [[nodiscard]] bool wants(Way fetch) const noexcept {
-    return is_trying_.load(std::memory_order_relaxed) || costs_.pays(fetch);
+    return is_always_ || is_trying_.load(std::memory_order_relaxed) || costs_.pays(fetch);
   }
   void count_hit(Way fetch) noexcept {
     expected_ = fetch;
@@ -68,7 +70,8 @@ class Decision {
     // Without workers, keystream is computed only while the client has nothing else to do. That
     // costs nothing, however little of the keystream is used.
     const double hit_rate = static_cast<double>(hits_) / look_uses;
-    const bool pays = has_workers_ ? costs_.pays(expected_, hit_rate) : costs_.pays(expected_);
+    const bool pays =
+        is_always_ || (has_workers_ ? costs_.pays(expected_, hit_rate) : costs_.pays(expected_));
     hits_ = 0;
     is_trying_.store(false, std::memory_order_relaxed);
     if (is_on_) {
@@ -85,6 +88,7 @@ class Decision {
 
   Costs& costs_;
   const bool has_workers_;
+  const bool is_always_;
   std::atomic<std::uint32_t> uses_{0};
   std::uint32_t hits_ = 0;          // since the last look
   std::uint32_t uses_without_ = 0;  // since precomputing stopped

@@ -61,12 +61,12 @@ std::shared_ptr<KeystreamService> KeystreamService::make(const KeystreamOptions&
   const auto engine = std::make_shared<KeystreamService>(options);
   std::shared_ptr<KeystreamService> held(
       engine.get(), [engine](KeystreamService* last) { last->workers_.stop(); });
-  engine->workers_.start(options.workers, engine, engine->precomputer_);
+  engine->workers_.start(options.workers, options.worker_priority, engine, engine->precomputer_);
   return held;
 }
 
 KeystreamService::KeystreamService(const KeystreamOptions& options)
-    : shared_{options.chunk_bytes, options.workers != 0,
+    : shared_{options.chunk_bytes, options.workers != 0, options.always_ahead,
               std::make_shared<Budget>(options.budget_bytes)},
       precomputer_(shared_, workers_, options.device) {}
 

@@ -4,9 +4,9 @@
 //
 // One mutex guards orders and slots. While keystream is computed, it is not held. No client takes
 // it on its way to an XOR, unless the ledger needs room (make_room): a request for keystream goes
-// into a lock-free list. Workers run at SCHED_IDLE, and the system may set one aside while it holds
-// the mutex. So idle() only tries to lock it; otherwise it fills the context that its thread has
-// used last, without the mutex.
+// into a lock-free list. Workers may run at SCHED_IDLE, and the system may set one aside while it
+// holds the mutex. So idle() only tries to lock it; otherwise it fills the context that its thread
+// has used last, without the mutex.
 //
 // Locks are taken in this order: a context's mutex; the precomputer's; the device source's; the
 // workers', after which nothing is locked. Call close(), forget() and make_room() without the
@@ -42,6 +42,7 @@ namespace paes::keystream {
 struct EngineState {  // NOLINT(clang-analyzer-optin.performance.Padding)
   const std::size_t chunk_bytes;
   const bool has_workers;
+  const bool is_always_ahead;
   const std::shared_ptr<Budget> budget;  // keys may outlive the engine
   const ForkMark mark = {};
   // Counts the calls that found no memory free. It is the clock of "least recently used".

@@ -28,16 +28,30 @@ constexpr unsigned most_looks = 50;
 constexpr microseconds first_sleep{1000};
 constexpr microseconds longest_sleep{256000};
 
-void run_when_idle() noexcept {
-  // So workers take time from nobody. If the system refuses, they compete like any thread.
-  sched_param parameters = {};
-  (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameters);
+// The pause before a look, after so many fruitless ones.
+microseconds pause_before(unsigned looks) noexcept {
+  if (looks < most_looks) {
+    return interval;
+  }
+  const unsigned doublings = std::min(looks - most_looks, 8U);
+  return std::min(first_sleep * (1U << doublings), longest_sleep);
+}
+
+void take(WorkerPriority priority) noexcept {
+  if (priority == WorkerPriority::idle) {
+    // So workers take time from nobody. If the system refuses, they compete like any thread.
+    sched_param parameters = {};
+    (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameters);
+  }
   (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 }
 
 }  // namespace
 
-void Workers::start(unsigned count, const std::shared_ptr<void>& owner, WorkSource& source) {
+void Workers::start(unsigned count, WorkerPriority priority, const std::shared_ptr<void>& owner,
+                    WorkSource& source) {
+  priority_ = priority;
+  count_ = count;
   awake_.store(count, std::memory_order_relaxed);
   sigset_t all;
   sigset_t before;
@@ -66,6 +80,14 @@ void Workers::stop() noexcept {
 }
 
 void Workers::wake() noexcept {
+  if (priority_ == WorkerPriority::ordinary) {
+    if (awake_.load(std::memory_order_seq_cst) < count_) {
+      // With the mutex, a worker about to sleep sees the request or is woken.
+      { const std::lock_guard lock(mutex_); }
+      wake_.notify_one();
+    }
+    return;
+  }
   if (awake_.load(std::memory_order_seq_cst) == 0) {
     // A client must not wait for a worker that the system has set aside while it held the mutex. If
     // that worker is about to sleep, it may miss this, and looks again after its pause.
@@ -76,7 +98,7 @@ void Workers::wake() noexcept {
 
 void Workers::work(WorkSource& source) noexcept {
   const WipeResidueOnExit wiped;
-  run_when_idle();
+  take(priority_);
   unsigned looks = 0;
   while (!is_stopping_.load(std::memory_order_relaxed)) {
     if (source.work()) {
@@ -94,7 +116,7 @@ void Workers::wait_for_work(const WorkSource& source, unsigned& looks) noexcept 
   Lock lock(mutex_);
   const bool looks_here = !is_looking_;
   is_looking_ = true;
-  if (looks_here && looks < most_looks) {
+  if (looks_here && looks < most_looks && priority_ == WorkerPriority::idle) {
     lock.unlock();
     while (!is_over() && ++looks < most_looks) {
       std::this_thread::sleep_for(interval);
@@ -107,8 +129,7 @@ void Workers::wait_for_work(const WorkSource& source, unsigned& looks) noexcept 
   // one of them sees the other.
   awake_.fetch_sub(1, std::memory_order_seq_cst);
   if (looks_here) {
-    const unsigned doublings = std::min(looks++ - most_looks, 8U);
-    wake_.wait_for(lock, std::min(first_sleep * (1U << doublings), longest_sleep), is_over);
+    wake_.wait_for(lock, pause_before(looks++), is_over);
     is_looking_ = false;
   } else {
     wake_.wait(lock, is_over);

@@ -27,6 +27,9 @@ KeystreamOptions checked(const KeystreamOptions& options) {
       options.chunk_bytes > 65536) {
     throw Error(ErrorCode::usage, "keystream: a chunk has 512 to 65536 bytes, a power of two");
   }
+  if (options.worker_priority > WorkerPriority::ordinary) {
+    throw Error(ErrorCode::usage, "keystream: workers have idle or ordinary priority");
+  }
   if (options.device != nullptr && options.workers == 0) {
     throw Error(ErrorCode::usage, "keystream: a device needs a worker to work for");
   }

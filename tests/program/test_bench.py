@@ -258,6 +258,44 @@ def test_speculation_takes_new_keys_of_3des():
     assert document["results"][0]["requests"] == 144
 
 
+def test_who_computes_ahead():
+    document = bench("ahead", "--kernel", "bitslice,auto", "--clients", "1,3", "--workers", "2", "--delay-us", "0,200",
+                     "--bytes", "6MiB", "--runs", "2")
+    validate(document, "bench-ahead.schema.json")
+    rows = document["results"]
+    assert [(row["delay_us"], row["clients"]) for row in rows] == [(0, 1), (0, 3), (200, 1), (200, 3)] * 2
+    for row in rows:
+        assert row["requests"] == 1536 and row["oversubscribed"] == (row["clients"] + 2 > document["machine"]["cores"])
+        ways = {way["way"]: way for way in row["ways"]}
+        assert list(ways) == ["direct", "threads", "idle"]
+        for way in ways.values():
+            made = [way[maker] for maker in ("own", "other", "direct", "bypassed")]
+            assert sum(made) == row["requests"] * row["rounds"] and way["late"] <= way["direct"]
+            assert way["delay"]["p50_ns"] >= row["delay_us"] * 1000
+            assert [beginning["requests"] for beginning in way["beginnings"]] == [1024, 1536]
+            assert way["beginnings"][-1]["encrypt"] == way["encrypt"]
+            assert way["beginnings"][-1]["schedule"] == way["schedule"]
+        assert [ways[name]["window_chunks"] for name in ways] == [0, 1, 16]
+        assert ways["direct"]["direct"] == row["requests"] * row["rounds"], "nobody computes ahead"
+        assert ways["direct"]["p50_ratio"] == {"median": 1, "min": 1, "max": 1}
+        # Threads compute for clients that never do, and what they have computed is used.
+        assert ways["threads"]["own"] == ways["threads"]["bypassed"] == 0
+        if row["delay_us"]:
+            assert ways["threads"]["other"] > 0
+            assert ways["idle"]["own"] + ways["idle"]["other"] > 0
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--cipher", "aes-256-gcm"], "not counter mode"),
+    (["--cipher", "aes-256-cbc"], "not counter mode"),
+    (["--workers", "0"], "--workers"),
+    (["--clients", "1,0"], "--clients"),
+    (["--kernel", "nonesuch"], "nonesuch"),
+])
+def test_ahead_that_cannot_be(arguments, says):
+    fail("ahead", *arguments, code=USAGE, says=says)
+
+
 @pytest.mark.parametrize("arguments, says", [
     (["--cipher", "aes-256-cbc"], "counter mode nor GCM"),
     (["--kernel", "nonesuch"], "nonesuch"),

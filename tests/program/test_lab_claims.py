@@ -22,6 +22,7 @@ from experiments import all_experiments  # noqa: E402
 from experiments import e04_compute_and_tables as e04  # noqa: E402
 from experiments import e07_3des_and_aes as e07  # noqa: E402
 from experiments import e08_schedules as e08  # noqa: E402
+from experiments import e11_speculation as e11  # noqa: E402
 from experiments import e17_threads_and_memory as e17  # noqa: E402
 from laboratory import (  # noqa: E402
     claims, contests, judgement, lab, markdown, mpi, page, published, results, schemas, values)
@@ -291,18 +292,110 @@ def verdict_of(document, name, claim):
     return presentation(experiment, document)[0].verdicts[claim]
 
 
+# What `paes-bench ahead` prints of a way, for clients whose calls take so many nanoseconds.
+def a_way(name, rate, schedule=(300, 300), encrypt=200, made=(0, 900, 100), ratios=(1.0, 1.0)):
+    latency = {call: {"p50_ns": ns, "p99_ns": 3 * ns} for call, ns in
+               (("schedule", schedule[1]), ("encrypt", encrypt), ("delay", 25_000))}
+    beginnings = [{"requests": requests, "schedule": {"p50_ns": ns, "p99_ns": ns}, "encrypt": latency["encrypt"]}
+                  for requests, ns in zip((1024, 4096), schedule)]
+    own, other, direct = made
+    return {"way": name, "gb_per_s": rate, **latency, "beginnings": beginnings, "own": own, "other": other,
+            "direct": direct, "bypassed": 0,
+            **{member: {"median": ratio, "min": ratio, "max": ratio}
+               for member, ratio in zip(("p50_ratio", "throughput_ratio"), ratios)}}
+
+
+def speculation(documents, monkeypatch, ways):
+    """The recorded document, with E11 as it is measured if programs print `ways`: by a number of clients, what
+    a_way() is given for threads that compute ahead. Also the arguments of the programs."""
+    asked = []
+
+    def fake(kind, *arguments, **_):
+        options = dict(zip(arguments[::2], arguments[1::2]))
+        asked.append((kind, options))
+        rows = [{"cipher": options["--cipher"], "kernel": options["--kernel"], "clients": clients,
+                 "workers": int(options["--workers"]), "delay_us": int(options["--delay-us"]),
+                 "oversubscribed": clients > 1, "request_bytes": 4096, "requests": int(options["--bytes"]) // 4096,
+                 "rounds": 3, "ways": [a_way("direct", 0.2, encrypt=900, made=(0, 0, 1000)), a_way("threads", **way),
+                                       a_way("idle", 0.25, made=(980, 10, 10))]}
+                for clients, way in ways.items()]
+        return {"results": rows}
+    monkeypatch.setattr(contests.programs, "paes_bench", fake)
+    monkeypatch.setattr(contests, "available_kernels", lambda cipher, wanted: ["aesni", "vaes512"])
+    measured = lab.Lab(False, 2, type("Quiet", (), {"step": lambda self, what: None})())
+    e11.measure(measured)
+    document = lab_with(documents, "E11", lambda rows: measured.measurements)
+    document["experiments"]["E11"] |= {"others": 0.0, "left_out": measured.left_out}
+    return document, asked
+
+
 @pytest.mark.parametrize("rates, outcome", [
     ({1: 0.2, 2: 0.3, 4: 0.4, 8: 0.35}, "holds"),
     ({1: 0.2, 2: 0.3, 4: 0.4, 8: 0.395}, "open"),  # by 1.3 %
     ({1: 0.2, 2: 0.3, 4: 0.35, 8: 0.4}, "does not hold"),
     ({1: 0.40, 2: 0.405, 4: 0.4, 8: 0.4}, "does not hold")])
-def test_a_peak_stands_out(documents, rates, outcome):
-    def change(rows):
-        for row in rows:
-            if row["quantity"] == "rate" and row["of"]["way"] == "speculative":
-                row["median"] = rates[row["of"]["clients"]]
-        return rows
-    assert verdict_of(lab_with(documents, "E11", change), "E11", "waeslib.peak").outcome == outcome
+def test_a_peak_stands_out(documents, monkeypatch, rates, outcome):
+    document, _ = speculation(documents, monkeypatch, {n: {"rate": rate} for n, rate in rates.items()})
+    assert verdict_of(document, "E11", "waeslib.peak").outcome == outcome
+
+
+@pytest.mark.parametrize("claim, by_clients, outcome", [
+    ("schedule-constant", {1: {"schedule": (300, 310)}, 8: {"schedule": (320, 330)}}, "holds"),
+    ("schedule-constant", {1: {"schedule": (20, 20)}, 8: {"schedule": (40, 44)}}, "holds"),  # less than the clock
+    ("schedule-constant", {1: {"schedule": (300, 300)}, 8: {"schedule": (500, 500)}}, "in part"),
+    ("schedule-constant", {1: {"schedule": (300, 300)}, 8: {"schedule": (3000, 300)}}, "does not hold"),
+    ("encrypt-grows", {1: {"encrypt": 200}, 4: {"encrypt": 300}, 8: {"encrypt": 400}}, "holds"),
+    ("encrypt-grows", {1: {"encrypt": 200}, 4: {"encrypt": 500}, 8: {"encrypt": 400}}, "in part"),
+    ("encrypt-grows", {1: {"encrypt": 2000}, 8: {"encrypt": 2060}}, "does not hold"),  # by 3 %
+    ("encrypt-grows", {1: {"encrypt": 200}, 8: {"encrypt": 220}}, "does not hold"),  # less than the clock
+    ("viable", {1: {"ratios": (2, 1)}, 8: {"ratios": (1.2, 0.97)}}, "holds"),
+    ("viable", {1: {"ratios": (2, 1)}, 8: {"ratios": (1.02, 1)}}, "in part"),
+    ("viable", {1: {"ratios": (2, 0.8)}, 8: {"ratios": (0.9, 1)}}, "does not hold")])
+def test_calls_are_judged_by_threads_that_compute_ahead(documents, monkeypatch, claim, by_clients, outcome):
+    ways = {n: {"rate": 0.2, **way} for n, way in by_clients.items()}
+    document, _ = speculation(documents, monkeypatch, ways)
+    assert verdict_of(document, "E11", f"waeslib.{claim}").outcome == outcome
+
+
+def test_speculation_is_measured_and_shown_whole(documents, monkeypatch):
+    document, asked = speculation(documents, monkeypatch, {n: {"rate": n / 5} for n in (1, 2, 4, 8)})
+    assert schemas.first_violation(document, results.SCHEMA) is None
+    assert {kind for kind, _ in asked} == {"ahead"}
+    first = asked.pop(0)[1]  # a trial says how much fits the time
+    assert first["--runs"] == 1
+    first = asked[0][1]
+    assert (first["--clients"], int(first["--bytes"]), first["--workers"]) == ("1,2,4,8", 1 << 30, 2)
+    assert {options["--cipher"] for _, options in asked} >= {"aes-128-ctr", "aes-256-ctr"}
+    shown = presentation(next(one for one in all_experiments() if one.name == "E11"), document)[0]
+    assert len(shown.tables) == len(asked) and all(len(table.rows) == 4 for table in shown.tables)
+    assert all(len(panel.series) <= 3 for panel in shown.panels)
+    (throughput, _, by_requests, threads, idle) = shown.panels
+    assert {series.label: [float(y) for y in series.ys] for series in throughput.series} == {
+        "at the call": [0.2] * 4, "threads ahead": [0.2, 0.4, 0.8, 1.6], e11.WAYS["idle"]: [0.25] * 4}
+    assert [float(x) for x in by_requests.series[0].xs] == [1024, 4096]
+    assert [round(float(series.ys[0])) for series in threads.series] == [90, 0, 10]
+    assert [round(float(series.ys[0])) for series in idle.series] == [1, 98, 1]
+
+
+def test_a_busy_machine_measures_less(documents, monkeypatch):
+    """The first table has as much as fits its time, by a power of two, and says how much that is."""
+    rates = {1: {"rate": 0.02}, 2: {"rate": 0.2}}
+    document, asked = speculation(documents, monkeypatch, rates)
+    sizes = [int(options["--bytes"]) for _, options in asked]
+    seconds = 3 * sum(1 / rate for rate in (0.2, 0.02, 0.25, 0.2, 0.2, 0.25)) / 1e9
+    assert sizes[1] * seconds <= 180 < 2 * sizes[1] * seconds and sizes[1] < 1 << 30
+    assert set(sizes[2:-1]) == {sizes[1] // 16}
+    (left_out,) = document["experiments"]["E11"]["left_out"]
+    assert values.size(sizes[1]) in left_out["why"]
+    assert values.size(sizes[1]) in "".join(presentation(
+        next(one for one in all_experiments() if one.name == "E11"), document)[0].notes)
+
+
+def test_a_result_without_threads_that_compute_ahead_judges_nothing(documents):
+    document = lab_with(documents, "E11", lambda rows: [{**row, "of": {**row["of"], "way": "speculative"}}
+                                                        for row in rows])
+    for name in next(one for one in all_experiments() if one.name == "E11").verdicts:
+        assert verdict_of(document, "E11", name).outcome == "open"
 
 
 @pytest.mark.parametrize("speedup, growth, outcome", [

@@ -76,6 +76,7 @@ def test_k_is_a_thousand_and_ki_is_1024(unit, folder):
         ["paes-bench", "threads", "--piece", "{}"],
         ["paes-bench", "speculate", "--request", "{}"],
         ["paes-bench", "speculate", "--bytes", "{}"],
+        ["paes-bench", "ahead", "--bytes", "{}"],
     ],
     ids=" ".join,
 )

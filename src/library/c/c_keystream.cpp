@@ -45,6 +45,8 @@ int paes_keystream_engine_new(const paes_keystream_options* options,
           options->budget_bytes != 0 ? options->budget_bytes : wanted.budget_bytes;
       wanted.chunk_bytes = options->chunk_bytes != 0 ? options->chunk_bytes : wanted.chunk_bytes;
       wanted.device = paes::c::device_of(options->device);
+      wanted.worker_priority = static_cast<paes::WorkerPriority>(options->worker_priority);
+      wanted.always_ahead = options->always_ahead != 0;
     }
     return paes::KeystreamEngine(wanted);
   });

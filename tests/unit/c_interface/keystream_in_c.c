@@ -112,6 +112,62 @@ static void check_windows(void) {
   }
 }
 
+/* Workers of ordinary priority, which is one of two, and keystream that is always used. */
+static void check_priorities(void) {
+  static const unsigned priorities[] = {PAES_WORKERS_IDLE, PAES_WORKERS_ORDINARY, 2};
+  int i;
+  for (i = 0; i < 3; ++i) {
+    paes_keystream_engine* engine = NULL;
+    paes_keystream_key* key = NULL;
+    paes_keystream_context* context = NULL;
+    paes_keystream_options options = {0};
+    uint8_t out[32];
+    options.workers = 1;
+    options.worker_priority = priorities[i];
+    options.always_ahead = 1;
+    check(paes_keystream_engine_new(&options, &engine) == (i == 2 ? PAES_USAGE : PAES_OK),
+          "workers of a priority");
+    if (i == 2) {
+      check(engine == NULL && strstr(paes_error_message(), "ordinary") != NULL, "of no other");
+      continue;
+    }
+    check(paes_keystream_key_new(engine, "aes-256-ctr", key_bytes, 32, NULL, &key) == PAES_OK,
+          "a key for them");
+    check(paes_keystream_open(engine, key, counter, 16, NULL, &context) == PAES_OK, "open");
+    check(paes_keystream_prefetch(context, 0) == PAES_OK, "prefetch");
+    check(paes_keystream_encrypt(context, 0, text, out, 32) == PAES_OK, "encrypt");
+    check(memcmp(out, sealed, 32) == 0, "the example's ciphertext");
+    paes_keystream_close(context);
+    paes_keystream_key_free(key);
+    paes_keystream_engine_free(engine);
+  }
+}
+
+/* The engine takes always_ahead over: what nobody needs to measure is used from the first chunk on. */
+static void check_always_ahead(void) {
+  paes_keystream_engine* engine = NULL;
+  paes_keystream_key* key = NULL;
+  paes_keystream_context* context = NULL;
+  paes_keystream_options options = {0};
+  paes_keystream_use use;
+  static uint8_t block[4096];
+  uint64_t at;
+  options.always_ahead = 1;
+  check(paes_keystream_engine_new(&options, &engine) == PAES_OK, "an engine");
+  check(paes_keystream_key_new(engine, "aes-256-ctr", key_bytes, 32, NULL, &key) == PAES_OK, "key");
+  check(paes_keystream_open(engine, key, counter, 16, NULL, &context) == PAES_OK, "open");
+  for (at = 0; at < 600; ++at) {
+    while (paes_keystream_idle(engine, 1000000000U) != 0) {
+    }
+    check(paes_keystream_encrypt(context, at * 4096, block, block, 4096) == PAES_OK, "encrypt");
+  }
+  check(paes_keystream_get_use(context, &use) == PAES_OK, "its use");
+  check(use.own == 600 && use.bypassed == 0, "all of it, and none computed for comparison");
+  paes_keystream_close(context);
+  paes_keystream_key_free(key);
+  paes_keystream_engine_free(engine);
+}
+
 /* Test Case 16 of McGrew and Viega, "The Galois/Counter Mode of Operation (GCM)", 2005: nonce
  * cafebabefacedbaddecaf888, here message 8 of a row that begins at ...880. */
 static void check_sealed(paes_keystream_engine* engine) {
@@ -278,6 +334,8 @@ int main(void) {
   check_sealed(engine);
   check_nonces();
   check_windows();
+  check_priorities();
+  check_always_ahead();
   check_nulls(engine, key);
   paes_keystream_key_free(key);
   paes_keystream_engine_free(engine);

@@ -110,6 +110,23 @@ TEST(Decision, SlowerIsNotUsed) {
   engine->close(context);
 }
 
+// Who wants keystream always ahead gets all of it, whatever the measurements say.
+TEST(Decision, SlowerIsUsedIfAlwaysAhead) {
+  const auto engine = keystream::KeystreamService::make({.always_ahead = true});
+  const auto key = engine->bind("aes-256-ctr", key_for("aes-256-ctr"), "bitslice");
+  const auto context = engine->open(key, CounterBlock{}, {});
+  Buffer text(chunk);
+  constexpr std::uint64_t uses = 1000;
+  for (std::uint64_t at = 0; at < uses; ++at) {
+    key->costs().add(keystream::Way::direct, 100);
+    key->costs().add(keystream::Way::own, 1e6);
+    engine->idle(later());
+    context->crypt(Direction::encrypt, at * chunk, text, text);
+  }
+  EXPECT_EQ(context->use().own, uses);
+  engine->close(context);
+}
+
 // A worker that sleeps looks four times a second. A try takes 32 requests, here some milliseconds.
 TEST(Decision, ATryWakesAWorker) {
   const auto engine = keystream::KeystreamService::make({.workers = 1});
@@ -290,6 +307,8 @@ TEST(Usage, Refusals) {
   EXPECT_EQ(code_of([] { const KeystreamEngine e({.chunk_bytes = 3000}); }), usage);
   EXPECT_EQ(code_of([] { const KeystreamEngine e({.chunk_bytes = 256}); }), usage);
   EXPECT_EQ(code_of([] { const KeystreamEngine e({.workers = 5000}); }), usage);
+  constexpr auto no_priority = static_cast<WorkerPriority>(2);
+  EXPECT_EQ(code_of([&] { const KeystreamEngine e({.worker_priority = no_priority}); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-xts", Buffer(64)); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-cbc", Buffer(32)); }), usage);
   EXPECT_EQ(code_of([&] { (void)engine.bind("aes-256-ctr", Buffer(16)); }), usage);
