@@ -174,6 +174,20 @@ def test_raw_modes(library, cipher, more, folder, plain, text):
 
 
 @mpi.each_library
+def test_triple_des_beyond_its_limit(library, folder):
+    (folder / "key").write_bytes(bytes(range(24)))
+    (folder / "large").write_bytes(os.urandom(9_000_000))
+    words = ["cipher", "des-ede3-ctr", "--legacy", "-q", "--key", "key", "--iv", "00" * 8]
+    fail(library, 2, *words, "-o", "got", "large", code=USAGE, says="1048576 blocks.*--no-block-limit", cwd=folder)
+    words.append("--no-block-limit")
+    program.succeed(*words, "-o", "expected", "large", cwd=folder)
+    result = start(library, 3, *words, "-o", "got", "large", cwd=folder)
+    assert result.code == 0 and len(result.said) == 1, result
+    assert result.said[0].startswith("paes: warning: des-ede3-ctr: SP 800-67 allows 2^20 blocks")
+    assert (folder / "got").read_bytes() == (folder / "expected").read_bytes()
+
+
+@mpi.each_library
 def test_failures_that_all_agree_upon(library, folder, keys, other_keys, plain, sealed, tmp_path):
     (folder / "key").write_bytes(bytes(32))
     taken = folder / "taken"
