@@ -320,6 +320,9 @@ def test_bench(library, folder):
     assert [row["bytes"] for row in rows] == sizes
     rows = bench("scatter", "--bytes", "1,5MiB")
     assert [(row["bytes"], row["cipher"]) for row in rows] == [(n, "aes-256-gcm") for n in sizes]
+    rows = bench("libcrypto", "--size", "1000000", "--agreements", 2, ranks=3)  # one rank has none
+    assert [(row["algorithm"], row["bytes"], row["items"]) for row in rows] == [
+        ("aes-256-ctr", 1_000_000, 4), ("chacha20", 1_000_000, 4), ("x25519", 64, 2)]
     rows = bench("file", "--bytes", "1MiB", "--dir", folder)
     assert [row["direction"] for row in rows] == ["encrypt", "decrypt", "verify"]
     assert os.listdir(folder) == []
