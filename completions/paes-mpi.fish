@@ -86,6 +86,7 @@ complete -c paes-mpi -n '_paes_mpi_in cipher' -l no-pad -d 'ECB, CBC: whole bloc
 complete -c paes-mpi -n '_paes_mpi_in cipher' -l aad -r -d 'GCM: what is authenticated beside the text'
 complete -c paes-mpi -n '_paes_mpi_in cipher' -l unit -x -d 'XTS: bytes of a data unit, whose numbers count up from --iv'
 complete -c paes-mpi -n '_paes_mpi_in cipher' -l legacy -d 'encrypt with 3DES, which NIST disallows'
+complete -c paes-mpi -n '_paes_mpi_in cipher' -l no-block-limit -d '--legacy: encrypt more than 2^20 blocks, which SP 800-67 does not allow'
 complete -c paes-mpi -n '_paes_mpi_in cipher' -s o -l output -r -d 'where to write, which every rank must see under this name'
 complete -c paes-mpi -n '_paes_mpi_in cipher' -s f -l force -d 'replace an output that exists'
 complete -c paes-mpi -n '_paes_mpi_in cipher' -s T -l threads -x -d 'threads of each rank'

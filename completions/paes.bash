@@ -83,7 +83,7 @@ _paes() {
       esac
       ;;
     "cipher")
-      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy --openssl --passphrase-file --passphrase-fd --iter --md --no-pbkdf2 -a --base64 -o --output -f --force -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
+      options="-h --help -d --decrypt --key --iv --no-pad --aad --unit --legacy --no-block-limit --openssl --passphrase-file --passphrase-fd --iter --md --no-pbkdf2 -a --base64 -o --output -f --force -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
       takes=choices depth=2
       words="aes-128-ecb aes-128-cbc aes-128-cfb aes-128-ofb aes-128-ctr aes-128-xts aes-128-gcm aes-192-ecb aes-192-cbc aes-192-cfb aes-192-ofb aes-192-ctr aes-192-gcm aes-256-ecb aes-256-cbc aes-256-cfb aes-256-ofb aes-256-ctr aes-256-xts aes-256-gcm des-ede3-ecb des-ede3-cbc des-ede3-cfb des-ede3-ofb des-ede3-ctr"
       case $previous in

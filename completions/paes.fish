@@ -148,6 +148,7 @@ complete -c paes -n '_paes_in cipher' -l no-pad -d 'ECB, CBC: whole blocks, no p
 complete -c paes -n '_paes_in cipher' -l aad -r -d 'GCM: what is authenticated beside the text'
 complete -c paes -n '_paes_in cipher' -l unit -x -d 'XTS: bytes of a data unit, whose numbers count up from --iv'
 complete -c paes -n '_paes_in cipher' -l legacy -d 'encrypt with 3DES, which NIST disallows'
+complete -c paes -n '_paes_in cipher' -l no-block-limit -d '--legacy: encrypt more than 2^20 blocks, which SP 800-67 does not allow'
 complete -c paes -n '_paes_in cipher' -l openssl -d 'files of openssl enc: key and IV from a passphrase, a salt in front'
 complete -c paes -n '_paes_in cipher' -l passphrase-file -r -d '--openssl: the passphrase in this file'
 complete -c paes -n '_paes_in cipher' -l passphrase-fd -x -d 'the passphrase, from this open file descriptor'

@@ -55,6 +55,8 @@ void CipherOptions::check(const CipherName& cipher, bool makes_key) const {
   refuse(cipher.cipher == Cipher::des_ede3 && !decrypt && !legacy,
          cipher.name + ": NIST disallows encryption with 3DES after 2023",
          "use AES; where it must be, --legacy encrypts all the same");
+  refuse(cipher.cipher != Cipher::des_ede3 && no_block_limit,
+         "--no-block-limit: only 3DES has a limit of blocks");
 }
 
 std::string CipherOptions::why_cpu_alone(const CipherName& cipher) const {
@@ -77,12 +79,20 @@ std::string CipherOptions::why_cpu_alone(const CipherName& cipher) const {
 bool CipherOptions::pads(const CipherName& cipher) const { return can_pad(cipher) && !no_pad; }
 
 std::uint64_t CipherOptions::max_blocks(const CipherName& cipher) const {
-  return encrypts_with_3des(*this, cipher) ? max_des_blocks : 0;
+  return encrypts_with_3des(*this, cipher) && !no_block_limit ? max_des_blocks : 0;
 }
 
 void CipherOptions::note_if_disallowed(const CipherName& cipher) const {
   if (legacy && encrypts_with_3des(*this, cipher)) {
     print_note("paes: " + cipher.name + ": NIST disallows encryption with 3DES after 2023");
+  }
+}
+
+void CipherOptions::warn_if_unlimited(const CipherName& cipher) const {
+  if (no_block_limit && encrypts_with_3des(*this, cipher)) {
+    print_warning(cipher.name +
+                  ": SP 800-67 allows 2^20 blocks (8 MiB) under one key; with more it grows "
+                  "likelier that blocks of 64 bits collide and give text away");
   }
 }
 
@@ -175,6 +185,8 @@ void CipherOptions::declare(CLI::App& app) {
   app.add_flag(
       "--legacy", legacy,
       "encrypt with 3DES, which NIST disallows; at most 2^20 blocks (8 MiB), padding included");
+  app.add_flag("--no-block-limit", no_block_limit,
+               "--legacy: encrypt more than 2^20 blocks, which SP 800-67 does not allow");
 }
 
 }  // namespace paes::cli

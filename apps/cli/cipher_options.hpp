@@ -30,6 +30,7 @@ struct CipherOptions {
   std::string aad_file;
   std::optional<std::size_t> unit_bytes;
   bool legacy = false;
+  bool no_block_limit = false;
 
   [[nodiscard]] Direction direction() const {
     return decrypt ? Direction::decrypt : Direction::encrypt;
@@ -45,6 +46,8 @@ struct CipherOptions {
   [[nodiscard]] std::uint64_t max_blocks(const CipherName& cipher) const;
   // Notes that NIST disallows what --legacy allows.
   void note_if_disallowed(const CipherName& cipher) const;
+  // Warns of what --no-block-limit allows.
+  void warn_if_unlimited(const CipherName& cipher) const;
 
   [[nodiscard]] std::vector<std::uint8_t> parse_iv(const CipherName& cipher) const;
   // Warns of a key that looks like something else.

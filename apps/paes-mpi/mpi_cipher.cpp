@@ -66,6 +66,7 @@ int crypt(MpiCipherCommand& command) {
     if (!command.job.transfer.quiet) {
       command.note_if_disallowed(*cipher);
     }
+    command.warn_if_unlimited(*cipher);
   });
   mpi::share(ranks(), secrets);
   const auto task = [&](mpi::SharedInput& input, const std::string& named,

@@ -211,6 +211,7 @@ int crypt(CipherCommand& command) {
   if (!command.transfer.quiet) {
     command.note_if_disallowed(name);
   }
+  command.warn_if_unlimited(name);
   Transfer transfer{"cipher", name_output, InputKind::plain, [&](const FileTask& task) {
                       return crypt_file(command, name, secrets, aad, task);
                     }};

@@ -18,6 +18,7 @@ TABLE = [
     "e13_what_makes_aes_slow",
     "e14_ahead_in_a_vault",
     "e17_threads_and_memory",
+    "e18_other_ciphers",
 ]
 
 

@@ -27,6 +27,7 @@ DERIVATIONS = {
     "most": lambda *all: max(all),
     "GB/s": lambda seconds, count: count / seconds / 1e9,
     "MB/s": lambda seconds, count: count / seconds / 1e6,
+    "per second": lambda seconds, count: count / seconds,
     "milli": lambda x: 1e3 * x,
     "mega": lambda x: x / 1e6,
     # Two times for two numbers of bytes: how many times as long the first takes for a byte.

@@ -43,17 +43,21 @@ std::size_t count_hosts() {
 
 }  // namespace
 
-void RunOptions::declare_runs(CLI::App& app, const char* about_bytes) {
-  takes_bytes(app.add_option("--bytes", bytes, about_bytes)->delimiter(','));
+void RankOptions::declare_ranks(CLI::App& app) {
   app.add_option("-T,--threads", threads,
                  "threads of each rank; 0, the default, is its share of the processors")
       ->check(decimal())
       ->check(CLI::Range(0U, 4096U));
-  app.add_option("--kernel", kernel, "the kernel by name")->capture_default_str();
   app.add_option("--runs", runs, "runs (the default is 5)")
       ->check(decimal())
       ->check(CLI::Range(1U, 1000U));
   app.add_flag("--json", json, "print JSON (bench/schema/bench-mpi.schema.json)");
+}
+
+void RunOptions::declare_runs(CLI::App& app, const char* about_bytes) {
+  takes_bytes(app.add_option("--bytes", bytes, about_bytes)->delimiter(','));
+  app.add_option("--kernel", kernel, "the kernel by name")->capture_default_str();
+  declare_ranks(app);
 }
 
 void MemoryOptions::declare(CLI::App& app, const char* about_bytes) {
@@ -80,7 +84,7 @@ double gb_per_s(std::uint64_t bytes, double seconds) {
   return static_cast<double>(bytes) / 1e9 / seconds;
 }
 
-void print_rows(const RunOptions& options, const char* command,
+void print_rows(const RankOptions& options, const char* command,
                 const std::vector<ordered_json>& rows,
                 const std::function<std::string(const ordered_json& row)>& line) {
   const std::size_t hosts = count_hosts();
@@ -103,7 +107,7 @@ void print_rows(const RunOptions& options, const char* command,
   });
 }
 
-std::unique_ptr<Executor> make_rank_executor(const RunOptions& options) {
+std::unique_ptr<Executor> make_rank_executor(const RankOptions& options) {
   const unsigned own = own_processors();
   std::unique_ptr<Executor> executor;
   mpi::together(ranks(), [&] {

@@ -23,12 +23,17 @@ class App;
 
 namespace paes::cli {
 
-struct RunOptions {
-  std::vector<std::uint64_t> bytes;  // every size is measured
-  std::string kernel = "auto";
+struct RankOptions {
   unsigned threads = 0;
   unsigned runs = 5;
   bool json = false;
+
+  void declare_ranks(CLI::App& app);
+};
+
+struct RunOptions : RankOptions {
+  std::vector<std::uint64_t> bytes;  // every size is measured
+  std::string kernel = "auto";
 
   explicit RunOptions(std::uint64_t default_bytes) : bytes{default_bytes} {}
   void declare_runs(CLI::App& app, const char* about_bytes);
@@ -51,13 +56,13 @@ struct MemoryOptions : RunOptions {
 [[nodiscard]] double gb_per_s(std::uint64_t bytes, double seconds);
 
 // Collective. Prints the rows on rank 0, as JSON or one line for each.
-void print_rows(const RunOptions& options, const char* command,
+void print_rows(const RankOptions& options, const char* command,
                 const std::vector<nlohmann::ordered_json>& rows,
                 const std::function<std::string(const nlohmann::ordered_json& row)>& line);
 
 // Collective. Returns a started executor, with the number of threads from the options or this
 // rank's share.
-[[nodiscard]] std::unique_ptr<Executor> make_rank_executor(const RunOptions& options);
+[[nodiscard]] std::unique_ptr<Executor> make_rank_executor(const RankOptions& options);
 
 // Encrypts any part of one message in memory, in place. The key is the same on all ranks.
 class MemoryCipher {

@@ -58,6 +58,7 @@ def furnish(folder):
         (folder / name).write_bytes(os.urandom(8192))
     (folder / "folder").mkdir()
     (folder / "folder" / "file").write_bytes(b"text")
+    (folder / "key24.bin").write_bytes(os.urandom(24))
     (folder / "key.bin").write_bytes(os.urandom(32))
     (folder / "keys.bin").write_bytes(os.urandom(64))
     (folder / "pass").write_text("word\n")

@@ -376,6 +376,38 @@ def test_threads_usage(arguments, says):
     fail("threads", *arguments, code=USAGE, says=says)
 
 
+def test_what_libcrypto_computes_by_threads():
+    document = bench("libcrypto", "--size", "100000", "--piece", "4KiB", "--agreements", "5", "--threads", "1,2",
+                     "--schedule", "static,dynamic", "--runs", "2")
+    validate(document, "bench-libcrypto.schema.json")
+    rows = document["results"]
+    assert [(row["algorithm"], row["threads"], row["schedule"]) for row in rows] == [
+        (algorithm, threads, schedule)
+        for algorithm in ("aes-256-ctr", "chacha20", "x25519")
+        for threads, schedule in ((1, "serial"), (2, "static"), (2, "dynamic"))
+    ]
+    for row in rows:
+        wanted = (5 * 32, 5) if row["algorithm"] == "x25519" else (100_000, 25)
+        assert (row["bytes"], row["items"], row["rounds"]) == (*wanted, 2)
+        assert row["seconds_min"] <= row["seconds_median"] <= row["seconds_max"]
+        assert row["gb_per_s"] == pytest.approx(row["bytes"] / row["seconds_median"] / 1e9)
+        assert row["items_per_s"] == pytest.approx(row["items"] / row["seconds_median"])
+        assert row["oversubscribed"] == (row["threads"] > document["machine"]["cores"])
+        check_ratio(row, next(first for first in rows if first["algorithm"] == row["algorithm"]))
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--algorithm", "rot13"], "unknown name 'rot13'(.|\n)*aes-256-ctr, chacha20, x25519"),
+    (["--size", "0"], "--size"),
+    (["--size", "128GiB"], "more than half of the memory"),
+    (["--piece", "100"], "no whole blocks"),
+    (["--agreements", "0"], "--agreements"),
+    (["--schedule", "guided"], "unknown name 'guided'"),
+])
+def test_what_libcrypto_does_not_compute(arguments, says):
+    fail("libcrypto", *arguments, code=USAGE, says=says)
+
+
 def test_no_measurement_is_a_usage_error():
     fail(code=USAGE, says="subcommand")
 

@@ -3,6 +3,8 @@
 # the modes it has and in its Salted__ files, and PyPI cryptography for GCM and XTS.
 import os
 import subprocess
+import sys
+from array import array
 
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -97,17 +99,54 @@ def test_without_padding(name, ciphers, folder, random_bytes):
             assert through([*arguments, "-d"], want, way, folder, 2) == text
 
 
+def des_ctr_by_openssl(key, iv, text):
+    """openssl enc has no such mode, so its ECB encrypts the counters, which carry through all 64 bits."""
+    blocks = (len(text) + 7) // 8
+    first = int.from_bytes(iv, "big")
+    before_carry = min(blocks, 2**64 - first)
+    counters = array("Q", range(first, first + before_carry))
+    counters.extend(range(blocks - before_carry))
+    if sys.byteorder == "little":
+        counters.byteswap()
+    stream = openssl_enc("des-ede3-ecb", key, b"", counters.tobytes(), "-nopad")[: len(text)]
+    return (int.from_bytes(text, "big") ^ int.from_bytes(stream, "big")).to_bytes(len(text), "big")
+
+
 def test_triple_des_in_counter_mode(ciphers, folder, random_bytes):
-    """openssl enc has none, so its ECB encrypts the counters, which carry through all 64 bits."""
     key, iv, text = ciphers.key(24), bytes.fromhex("fffffffffffffffd"), random_bytes(4099)
-    counters = b"".join(
-        ((int.from_bytes(iv, "big") + i) % 2**64).to_bytes(8, "big") for i in range(513)
-    )
-    stream = openssl_enc("des-ede3-ecb", key, b"", counters, "-nopad")
-    want = bytes(a ^ b for a, b in zip(text, stream))
+    want = des_ctr_by_openssl(key, iv, text)
     arguments = ciphers.arguments("des-ede3-ctr", key, iv)
     assert through(arguments, text, "file", folder, 2) == want
     assert through([*arguments, "-d"], want, "pipe", folder, 1) == text
+
+
+@pytest.mark.parametrize(
+    "name, size, way",
+    [(name, 9_000_000, "file") for name in [*DES, "des-ede3-ctr"]]
+    + [(f"des-ede3-{mode}", 9_000_000, "pipe") for mode in ("ecb", "cbc")]
+    + [(f"des-ede3-{mode}", 100_000_000, "file") for mode in ("ecb", "cbc", "ctr")],
+)
+def test_triple_des_of_any_size(name, size, way, ciphers, folder):
+    """Beyond the limit of SP 800-67, if the user says so, with a warning that -q keeps; decryption needs no option."""
+    is_slow = size > 9_000_000 and name.endswith("-cbc")  # one block after the other, and bit slices are made for many
+    key, iv, text = ciphers.key(24), iv_of(name), os.urandom(size)
+    want = des_ctr_by_openssl(key, iv, text) if name.endswith("-ctr") else openssl_enc(name, key, iv, text)
+    arguments = ciphers.arguments(name, key, iv)
+    source, target = folder / "in", folder / "out"
+    source.write_bytes(text)
+    to = ["-o", target, *([source] if way == "file" else [])]
+    stdin = b"" if way == "file" else text
+    fail(*arguments, *to, stdin=stdin, code=USAGE,
+         says="more than 1048576 blocks, the most that a key of this cipher encrypts without --no-block-limit$")
+    assert [path.name for path in folder.iterdir()] == ["in"]
+    kernel = ["--kernel", "openssl"] if is_slow else []
+    *of_kernel, warned = succeed(*arguments, "--no-block-limit", *kernel, *to, stdin=stdin).err.splitlines()
+    assert len(of_kernel) == is_slow
+    assert warned.startswith(f"paes: warning: {name}: SP 800-67 allows 2^20 blocks (8 MiB) under one key")
+    assert target.read_bytes() == want
+    decrypt = [word for word in arguments if word != "--legacy"]
+    opened = succeed(*decrypt, "-d", *([target] if way == "file" else []), stdin=b"" if way == "file" else want)
+    assert (opened.out, opened.err) == (text, "")
 
 
 def kernels():

@@ -42,6 +42,7 @@ FORMULAS = {
     "percent of all": lambda x, *all: x / (sum(all) / 100),
     "GB/s": lambda seconds, count: count / 1e9 / seconds,
     "MB/s": lambda seconds, count: count / 1e6 / seconds,
+    "per second": lambda seconds, count: 1 / (seconds / count),
     "mega": lambda x: x / 1e6,
     "KiB": lambda said: float(said.removesuffix("KB")),
     "percent for both": lambda one, other, all: one / all * 100 + other / all * 100,
@@ -561,6 +562,21 @@ def test_a_program_that_fails_fails_its_experiment_alone(programs, tmp_path):
     (programs / "bench_aes_ci").write_text("#!/bin/sh\necho '{\"command\": \"bench aes_ci\", \"results\": []}'\n")
     run("lab", "--only", "E13", "--continue", "--output", path, PAES_BIN=str(programs))
     assert "bench-aes-ci.schema.json: results: []" in results.load(path)["experiments"]["E13"]["reason"]
+
+
+def test_other_ciphers_are_measured_without_ranks(programs, tmp_path):
+    path = tmp_path / "result.json"
+    done = run("lab", "--only", "E18", "--output", path, PAES_BIN=str(programs))
+    assert done.returncode == 0, done.stderr
+    entry = results.load(path)["experiments"]["E18"]
+    assert {(row["of"]["algorithm"], row["quantity"]) for row in entry["measurements"]} == {
+        (algorithm, quantity) for algorithm in ("aes-256-ctr", "chacha20", "x25519") for quantity in ("time", "speedup")}
+    why = {row["what"]: row["why"] for row in entry["left_out"]}
+    assert why["MPI"] == "paes-mpi-bench is not built" and "for a device" in why["CUDA"]
+    assert run("report", path, "--output", tmp_path / "page.html").returncode == 0
+    said = (tmp_path / "page.md").read_text()
+    assert "Asked by the study, answered here" in said or "Not judged" in said
+    assert "agreements a second of X25519" in said
 
 
 def test_results_of_two_machines_do_not_mix(recorded, tmp_path):

@@ -23,6 +23,7 @@ from experiments import e04_compute_and_tables as e04  # noqa: E402
 from experiments import e07_3des_and_aes as e07  # noqa: E402
 from experiments import e08_schedules as e08  # noqa: E402
 from experiments import e11_speculation as e11  # noqa: E402
+from experiments import e18_other_ciphers as e18  # noqa: E402
 from experiments import e17_threads_and_memory as e17  # noqa: E402
 from laboratory import (  # noqa: E402
     claims, contests, judgement, lab, markdown, mpi, page, published, results, schemas, values)
@@ -217,7 +218,8 @@ def test_the_page_says_of_studies_what_the_table_says(documents, all_shown, monk
                   *(f"{claim.source}: {caption}" for of, caption in captions if of == name)}
         said = {"".join(element.itertext()) for element in tree.iter("span") if element.get("data-claim") == name}
         assert said <= wanted, name
-        assert bool(said) == bool(claim.experiments), name
+        was_run = any(experiment in document["experiments"] for experiment in claim.experiments for document in documents)
+        assert bool(said) == was_run, name
     labels = tuple(f"{study['short']}: " for study in PUBLISHED["studies"].values())
     for section in tree.iter("section"):
         for element in section.iter("th"):
@@ -409,6 +411,65 @@ def test_ranks_are_judged_by_their_scaling(documents, speedup, growth, outcome):
                 row["median"] = row["of"]["bytes"] * 1e-9 * (growth if row["of"]["bytes"] > MIB else 1)
         return rows
     assert verdict_of(lab_with(documents, "E1", change), "E1", "pousa.mpi-linear").outcome == outcome
+
+
+def other_ciphers(documents, speedups, cores=2, for_a_byte=50, ways=("openmp", "mpi")):
+    """The recorded document with an E18, in which all algorithms have these speedups by number of threads or ranks."""
+    document = copy.deepcopy(next(document for document in documents if document["effort"] != "gpu"))
+    document["machine"]["cores"] = cores
+    rows = []
+    for algorithm, bytes_, items in (("aes-256-ctr", 1 << 22, 16), ("chacha20", 1 << 22, 16), ("x25519", 8192, 256)):
+        one = bytes_ * 1e-9 * (for_a_byte if algorithm == "x25519" else 1)
+        runs = [({"executor": "sequential", "threads": 1}, 1.0)]
+        for way in ways:
+            runs += [({"executor": way, "threads" if way == "openmp" else "ranks": count}, speedup)
+                     for count, speedup in speedups.items()]
+        for of, speedup in runs:
+            of = {**of, "algorithm": algorithm, "bytes": bytes_, "items": items}
+            rows += [{"of": of, "quantity": "time", "unit": "s", "median": one / speedup, "rounds": 3},
+                     {"of": of, "quantity": "speedup", "unit": "ratio", "median": speedup, "rounds": 3}]
+    document["experiments"]["E18"] = {"outcome": "measured", "date": "2026-11-27T00:00:00Z", "seconds": 1.0, "others": 0.0,
+                                      "measurements": rows, "left_out": []}
+    return document
+
+
+@pytest.mark.parametrize("change, outcome", [
+    (dict(speedups={2: 1.9}), "holds"),
+    (dict(speedups={2: 1.02}), "in part"),  # costs more, and threads give nothing
+    (dict(speedups={2: 1.9}, for_a_byte=0.5), "in part"),
+    (dict(speedups={2: 0.9}, for_a_byte=0.5), "does not hold"),
+    (dict(speedups={2: 1.9}, cores=1), "open"),  # no core for the second thread
+    (dict(speedups={}, ways=()), "open")])
+def test_what_an_asymmetric_algorithm_costs(documents, change, outcome):
+    document = other_ciphers(documents, **change)
+    verdict = verdict_of(document, "E18", "pousa.asymmetric-cost")
+    assert verdict.outcome == outcome
+    ratio = next(part for part in verdict.here if isinstance(part, values.Value))
+    assert ratio.number == pytest.approx(change.get("for_a_byte", 50))
+    answer = verdict_of(document, "E18", "pousa.outlook-others")
+    assert answer.outcome == "answered"
+    words = markdown.words(answer.here)
+    assert ("with 2 threads" in words) == ("with 2 ranks" in words) == (outcome != "open")
+
+
+def test_ranks_of_other_ciphers_take_turns(monkeypatch):
+    """What E18 asks of both programs, and that a speedup is formed in a round."""
+    asked, taken = [], {1: [1.0, 4.0], 2: [0.5, 2.5]}
+
+    def fake(ranks, kind, *arguments):
+        asked.append((ranks, kind, dict(zip(arguments[::2], arguments[1::2]))))
+        seconds = taken[ranks][sum(before == ranks for before, *_ in asked) - 1]
+        return [{"algorithm": name, "bytes": 64, "items": 2, "seconds": {"median": seconds}} for name in e18.NAMES]
+    monkeypatch.setattr(e18.mpi, "program", lambda: None)
+    monkeypatch.setattr(e18.mpi, "bench", fake)
+    measured = lab.Lab(True, 2, type("Quiet", (), {"step": lambda self, what: None})())
+    e18.measure_ranks(measured, [1, 2], ("--size", 64), 2)
+    assert [ranks for ranks, *_ in asked] == [1, 2, 1, 2]
+    assert all(kind == "libcrypto" and options["--threads"] == 1 for _, kind, options in asked)
+    speedups = {(row["of"]["algorithm"], row["of"]["ranks"]): row["median"] for row in measured.measurements
+                if row["quantity"] == "speedup"}
+    assert speedups == {(name, ranks): speedup for name in e18.NAMES
+                        for ranks, speedup in ((1, 1.0), (2, pytest.approx(1.8)))}
 
 
 @pytest.mark.parametrize("dynamic, outcome", [(1.5, "holds"), (1.87, "does not hold"), (None, "open")])
@@ -717,7 +778,7 @@ def test_what_was_not_run_has_no_verdict(documents):
 
 # What of docs/reproducing.md is no block of `./dev numbers`: figures of our own programs and their options.
 OURS_BY_HAND = re.compile(
-    r"E\d+|rank 0|AES-\d+|3DES|\d+ (KiB|GiB|KB|MB)\b|10 ms|5 %|GF\(2\^8\)|128 and 256 bits|16 threads|a window of 16 chunks")
+    r"E\d+|rank 0|AES-\d+|3DES|ChaCha20|X25519|\d+ (KiB|GiB|KB|MB)\b|10 ms|5 %|GF\(2\^8\)|128 and 256 bits|16 threads|a window of 16 chunks")
 
 
 def by_hand(text):

@@ -174,6 +174,20 @@ def test_raw_modes(library, cipher, more, folder, plain, text):
 
 
 @mpi.each_library
+def test_triple_des_beyond_its_limit(library, folder):
+    (folder / "key").write_bytes(bytes(range(24)))
+    (folder / "large").write_bytes(os.urandom(9_000_000))
+    words = ["cipher", "des-ede3-ctr", "--legacy", "-q", "--key", "key", "--iv", "00" * 8]
+    fail(library, 2, *words, "-o", "got", "large", code=USAGE, says="1048576 blocks.*--no-block-limit", cwd=folder)
+    words.append("--no-block-limit")
+    program.succeed(*words, "-o", "expected", "large", cwd=folder)
+    result = start(library, 3, *words, "-o", "got", "large", cwd=folder)
+    assert result.code == 0 and len(result.said) == 1, result
+    assert result.said[0].startswith("paes: warning: des-ede3-ctr: SP 800-67 allows 2^20 blocks")
+    assert (folder / "got").read_bytes() == (folder / "expected").read_bytes()
+
+
+@mpi.each_library
 def test_failures_that_all_agree_upon(library, folder, keys, other_keys, plain, sealed, tmp_path):
     (folder / "key").write_bytes(bytes(32))
     taken = folder / "taken"
@@ -306,6 +320,9 @@ def test_bench(library, folder):
     assert [row["bytes"] for row in rows] == sizes
     rows = bench("scatter", "--bytes", "1,5MiB")
     assert [(row["bytes"], row["cipher"]) for row in rows] == [(n, "aes-256-gcm") for n in sizes]
+    rows = bench("libcrypto", "--size", "1000000", "--agreements", 2, ranks=3)  # one rank has none
+    assert [(row["algorithm"], row["bytes"], row["items"]) for row in rows] == [
+        ("aes-256-ctr", 1_000_000, 4), ("chacha20", 1_000_000, 4), ("x25519", 64, 2)]
     rows = bench("file", "--bytes", "1MiB", "--dir", folder)
     assert [row["direction"] for row in rows] == ["encrypt", "decrypt", "verify"]
     assert os.listdir(folder) == []
