@@ -54,7 +54,7 @@ ListedOption listed(const CLI::Option& option) {
   return one;
 }
 
-nlohmann::ordered_json to_json(const ListedOption& one, bool is_operand) {
+nlohmann::ordered_json describe(const ListedOption& one, bool is_operand) {
   nlohmann::ordered_json document;
   if (is_operand) {
     document["name"] = one.names.front();
@@ -91,11 +91,11 @@ std::string to_json(const OptionList& list) {
   nlohmann::ordered_json document = {{"name", list.name}, {"summary", list.summary}};
   document["options"] = nlohmann::ordered_json::array();
   for (const ListedOption& option : list.options) {
-    document["options"].push_back(to_json(option, false));
+    document["options"].push_back(describe(option, false));
   }
   document["operands"] = nlohmann::ordered_json::array();
   for (const ListedOption& operand : list.operands) {
-    document["operands"].push_back(to_json(operand, true));
+    document["operands"].push_back(describe(operand, true));
   }
   document["reads_encrypted_files"] = list.reads_encrypted_files;
   document["commands"] = nlohmann::ordered_json::array();
