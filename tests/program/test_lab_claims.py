@@ -277,9 +277,16 @@ def test_an_experiment_has_one_outcome_of_several(outcomes, overall):
 MIB = 1 << 20
 
 
+def of_all_experiments(documents):
+    """The recorded document of a whole run of the lab."""
+    (document,) = [copy.deepcopy(document) for document in documents
+                   if document["effort"] != "gpu" and "E1" in document["experiments"]]
+    return document
+
+
 def lab_with(documents, name, change):
     """The recorded document of the lab after a change to one experiment's rows."""
-    (document,) = [copy.deepcopy(document) for document in documents if document["effort"] != "gpu"]
+    document = of_all_experiments(documents)
     document["experiments"][name]["measurements"] = change(document["experiments"][name]["measurements"])
     return document
 
@@ -314,6 +321,25 @@ def test_ranks_are_judged_by_their_scaling(documents, speedup, growth, outcome):
                 row["median"] = row["of"]["bytes"] * 1e-9 * (growth if row["of"]["bytes"] > MIB else 1)
         return rows
     assert verdict_of(lab_with(documents, "E1", change), "E1", "pousa.mpi-linear").outcome == outcome
+
+
+@pytest.mark.parametrize("ranks_s, outcome", [(0.5, "holds"), (1.0, "in part"), (None, "in part")])
+def test_threads_and_ranks_are_compared_at_one_kilobyte_too(documents, ranks_s, outcome):
+    """Where ranks are said to take less time than threads."""
+    def change(rows):
+        times = [row for row in rows if row["quantity"] == "time" and row["of"]["direction"] == "encrypt"]
+        (threads,) = [row for row in times if row["of"].get("threads") == 2 and row["of"]["bytes"] == 1024]
+        for row in times:
+            if row["of"].get("ranks") == 2:
+                (alike,) = [one for one in times if one["of"].get("threads") == 2
+                            and one["of"]["bytes"] == row["of"]["bytes"]]
+                row["median"] = alike["median"]
+        ranks = next(row for row in times if row["of"].get("ranks") == 2)
+        one = {**ranks, "of": {**ranks["of"], "bytes": 1024}, "median": threads["median"] * (ranks_s or 1)}
+        return [*rows, one] if ranks_s else rows
+    verdict = verdict_of(lab_with(documents, "E1", change), "E1", "pousa.openmp-like-mpi")
+    assert verdict.outcome == outcome
+    assert ("1 KiB was not measured" in markdown.words(verdict.here)) == (ranks_s is None)
 
 
 @pytest.mark.parametrize("dynamic, outcome", [(1.5, "holds"), (1.87, "does not hold"), (None, "open")])
@@ -360,7 +386,7 @@ def test_blocks_are_handed_out_one_at_a_time(monkeypatch, documents):
 
 def test_the_processor_of_then_is_not_compared_with_the_one_of_now(documents):
     """E13 says how slow a core would have to be: the rate here over the published one."""
-    (document,) = [document for document in documents if document["effort"] != "gpu"]
+    document = of_all_experiments(documents)
     verdict = verdict_of(document, "E13", OURS)
     assert verdict.outcome == "ours"
     numbers = [part for part in verdict.here if isinstance(part, values.Value)]
@@ -376,7 +402,7 @@ def test_sizes_of_a_claim_are_read_in_binary():
 
 
 def test_what_was_not_run_has_no_verdict(documents):
-    (document,) = [copy.deepcopy(document) for document in documents if document["effort"] != "gpu"]
+    document = of_all_experiments(documents)
     del document["experiments"]["E8"]
     assert {verdict.outcome for verdict in presentation(next(one for one in all_experiments() if one.name == "E8"),
                                                         document)[0].verdicts.values()} == {"open"}
