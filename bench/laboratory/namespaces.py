@@ -43,12 +43,16 @@ class Hosts:
 
     @property
     def environment(self):
-        """What makes the launchers of Open MPI and MPICH use these hosts, and Open MPI's ranks TCP alone. Their daemons stay
-        children of the launcher, so that the processor time of ranks counts as the caller's."""
-        return {"OMPI_MCA_plm_rsh_agent": str(self.agent), "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": NETWORK,
-                "OMPI_MCA_oob_tcp_if_include": NETWORK, "OMPI_MCA_orte_leave_session_attached": "1", "PRTE_MCA_plm_ssh_agent": str(self.agent),
-                "PRTE_MCA_prte_if_include": NETWORK, "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.agent),
-                "HYDRA_IFACE": BRIDGE}
+        """What makes the launchers of Open MPI and MPICH use these hosts, and Open MPI's ranks TCP alone. No rank is bound to
+        a core, because a launcher would bind the first rank of each host to the same one. Their daemons stay children of the
+        launcher, so that the processor time of ranks counts as the caller's."""
+        return {
+            "OMPI_MCA_plm_rsh_agent": str(self.agent), "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": NETWORK,
+            "OMPI_MCA_oob_tcp_if_include": NETWORK, "OMPI_MCA_orte_leave_session_attached": "1",
+            "OMPI_MCA_hwloc_base_binding_policy": "none",
+            "PRTE_MCA_plm_ssh_agent": str(self.agent), "PRTE_MCA_prte_if_include": NETWORK,
+            "PRTE_MCA_hwloc_default_binding_policy": "none",
+            "HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.agent), "HYDRA_IFACE": BRIDGE}
 
 
 def why_not(name):

@@ -906,6 +906,7 @@ def test_hosts_that_are_network_namespaces(tmp_path):
     rows = results.load(path)["experiments"]["E15"]["measurements"]
     of_ranks = [row["of"] for row in rows if row["of"]["executor"] == "mpi"]
     assert {(of["ranks"], of["hosts"], of["machines"]) for of in of_ranks} == {(1, 1, 1), (2, 2, 1)}
+    assert {of["cores"] for of in of_ranks} == {len(os.sched_getaffinity(0))}  # a launcher binds no two ranks to one core
     assert {of["bytes"] for of in of_ranks} == {1024, 1 << 20}
     assert all(row["median"] > 0 for row in rows)
 
