@@ -17,6 +17,8 @@ TABLE = [
     "e12_whole_files",
     "e13_what_makes_aes_slow",
     "e14_ahead_in_a_vault",
+    "e15_cluster",
+    "e16_cluster_of_gpus",
     "e17_threads_and_memory",
     "e18_other_ciphers",
 ]

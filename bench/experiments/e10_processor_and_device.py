@@ -41,11 +41,7 @@ def show(measured):
         return [values[bar] for bar in bars]
     bytes_, piece, slots = (measured.factors(key, way="device")[0] for key in ("bytes", "piece_bytes", "slots"))
     to_device = [measured.value("rate to device", cipher=cipher, way="hybrid") for cipher in ciphers]
-    alone = measured.value("rate", cipher=ciphers[0], way="device")
     return Shown({
-        "ci-aim.gpu-cluster": Verdict("open", [
-            f"one GPU encrypted {size(bytes_)} in fragments of {size(piece)} at ", alone,
-            f" GB/s ({ciphers[0]}), and there is no cluster of GPUs to compare with"]),
         OURS: Verdict("ours", [
             f"{size(bytes_)} went through {slots} slots of {size(piece)} on one GPU; beside all cores it reached ",
             to_device[0], f" times the rate of the GPU alone ({ciphers[0]})",
@@ -61,7 +57,6 @@ def show(measured):
 
 EXPERIMENT = Experiment(
     name="E10", title="Processor and GPU together",
-    did=("ci-aim.gpu-cluster-design",), judges=("ci-aim.gpu-cluster",),
     asks="how fast are processor and GPU together on data beyond the memory that they take on the GPU",
     here="One GPU and no cluster: the processor's kernels on all cores, the GPU, and both, where whatever is free "
          "takes the next piece.",

@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 
-from . import energy, programs
+from . import energy, mpi, programs
 from .experiment import Failed, Unavailable
 from .results import VERSION, ResultFile
 
@@ -29,9 +29,10 @@ class Lab:
     """The argument of an experiment's measure(): the effort, the machine, what the user chose, and where measurements
     go."""
 
-    def __init__(self, quick, cores, progress, parameters=None):
+    def __init__(self, quick, cores, progress, parameters=None, cluster=mpi.Cluster()):
         self.quick = quick
         self.cores = cores
+        self.cluster = cluster
         self.chosen = {}  # the user's parameters that the experiment has asked for
         self._parameters = parameters or {}
         self.measurements = []
@@ -64,13 +65,14 @@ class Lab:
         """Microseconds between requests."""
         return self._parameter("delays", default)
 
-    def powers_of_two(self):
-        """1, 2, 4 and so on, up to the number of cores, which is always the last."""
+    def powers_of_two(self, most=None):
+        """1, 2, 4 and so on, up to the number of cores or another one, which is always the last."""
+        most = most or self.cores
         counts = [1]
-        while counts[-1] * 2 <= self.cores:
+        while counts[-1] * 2 <= most:
             counts.append(counts[-1] * 2)
-        if counts[-1] != self.cores:
-            counts.append(self.cores)
+        if counts[-1] != most:
+            counts.append(most)
         return counts
 
     def step(self, what):
@@ -189,7 +191,7 @@ def measure(experiment, lab, document):
     return entry
 
 
-def run(experiments, file: ResultFile, limit_seconds=None, again=False):
+def run(experiments, file: ResultFile, limit_seconds=None, again=False, cluster=mpi.Cluster()):
     """Measures the experiments that the file lacks, or all of them with `again`. An old entry stays until a new one replaces it. Returns
     the names of the experiments that failed."""
     document = file.document
@@ -200,7 +202,7 @@ def run(experiments, file: ResultFile, limit_seconds=None, again=False):
     for experiment in waiting:
         progress.begin(experiment)
         lab = Lab(document["effort"] == "quick", document["machine"]["cores"], progress,
-                  document.get("parameters"))
+                  document.get("parameters"), cluster)
         spent = time.monotonic() - begun
         if limit_seconds and experiment.measure and spent + experiment.seconds["quick"] > limit_seconds:
             entry = {"outcome": "failed", "date": now(), "seconds": 0.0, "measurements": [],

@@ -1,17 +1,105 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts ranks. Only this module knows mpirun and `paes-mpi-bench`."""
+"""Starts ranks. Only this module knows mpirun, srun and `paes-mpi-bench`."""
+import functools
 import os
+import re
 import shutil
+from dataclasses import dataclass
+from pathlib import Path
 
 from . import programs
 from .experiment import Unavailable
 
+LAUNCHERS = ("mpirun", "mpiexec", "srun")
+HOST = re.compile(r"(?P<host>[^\s:=]+)(:(?P<count>[0-9]{1,6}))?(\s+slots=(?P<slots>[0-9]{1,6}))?(\s+max[-_]slots=[0-9]+)?")
 
-def program():
-    """The paths of paes-mpi-bench and of its library's mpirun. Throws Unavailable if either is missing."""
+
+class ClusterError(Exception):
+    """The options do not say where ranks can run. The message is one line for the user."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where ranks run: the hosts of a file, Slurm's allocation, or neither of them, which is this machine."""
+
+    launcher: str | None = None  # as the user named it; None: the one of the program's MPI library
+    hostfile: Path | None = None
+    slots: int | None = None  # ranks that the hosts have room for, if that is known
+
+    @property
+    def is_given(self):
+        return self.hostfile is not None or self.launcher is not None
+
+    @property
+    def is_slurm(self):
+        return self.launcher is not None and Path(self.launcher).name == "srun"
+
+    @property
+    def launcher_name(self):
+        return Path(program(self.launcher)[1]).name
+
+    def command(self, ranks):
+        """(program, the words that start so many ranks of a program on the cluster)."""
+        path, launcher = program(self.launcher)
+        hosts = ["--hostfile", self.hostfile] if self.hostfile else []
+        return path, [launcher, *hosts, "-n", ranks]
+
+
+def declare(parser):
+    group = parser.add_argument_group("cluster", "Where E15 and E16 run ranks; the default is Slurm's allocation, or this "
+                                      "machine where there is none.")
+    group.add_argument("--hostfile", type=Path, metavar="FILE", help="the hosts, one a line, as mpirun takes them: NAME or "
+                       "NAME slots=8 (Open MPI), or NAME:8 (MPICH)")
+    group.add_argument("--launcher", metavar="PROGRAM", help="mpirun, mpiexec or srun, by name or path")
+
+
+def slots_of(path):
+    """How many ranks the hosts of a file have room for; a host that does not say so counts once. Throws ClusterError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClusterError(f"--hostfile: {path}: cannot be read: {error}") from error
+    slots = 0
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].strip()
+        if not words:
+            continue
+        found = HOST.fullmatch(words)
+        if found is None or "0" in (found["count"], found["slots"]):
+            raise ClusterError(f"--hostfile: {path}: line {number} is not understood: {words}")
+        slots += int(found["slots"] or found["count"] or 1)
+    if slots == 0:
+        raise ClusterError(f"--hostfile: {path}: names no host")
+    return slots
+
+
+def cluster(options):
+    """The Cluster of the command line. Throws ClusterError."""
+    launcher = options.launcher
+    if launcher is None and "SLURM_JOB_ID" in os.environ and options.hostfile is None:
+        launcher = shutil.which("srun")
+    elif launcher is not None:
+        if not Path(launcher).name.startswith(LAUNCHERS):
+            raise ClusterError(f"--launcher: {launcher} is none of {', '.join(LAUNCHERS)}")
+        if shutil.which(launcher) is None:
+            raise ClusterError(f"--launcher: {launcher}: there is no such program")
+    if options.hostfile is not None:
+        if launcher is not None and Path(launcher).name == "srun":
+            raise ClusterError("--hostfile: srun starts ranks on the allocation's hosts, not on those of a file")
+        return Cluster(launcher, options.hostfile.absolute(), slots_of(options.hostfile))
+    tasks = os.environ.get("SLURM_NTASKS", "")
+    return Cluster(launcher, slots=int(tasks) if tasks.isdigit() and Cluster(launcher).is_slurm else None)
+
+
+def program(launcher=None):
+    """The paths of paes-mpi-bench and of the launcher, by default its library's mpirun. Throws Unavailable if either is missing."""
     path = programs.BIN / "paes-mpi-bench"
     if not path.exists():
         raise Unavailable("paes-mpi-bench is not built")
+    if launcher is not None:
+        # mpirun.mpich starts the program of its library, if the build made several.
+        of_library = path.with_name(path.name + re.sub(r"^[a-z]+", "", Path(launcher).name))
+        return (of_library if of_library.exists() else path), launcher
     suffix = path.resolve().name.removeprefix("paes-mpi-bench")
     launcher = shutil.which("mpirun" + suffix.replace("-", ".")) or shutil.which("mpirun")
     if launcher is None:
@@ -19,18 +107,35 @@ def program():
     return path, launcher
 
 
-def bench(ranks, kind, *arguments):
-    """The rows of `mpirun -n RANKS paes-mpi-bench KIND ...`, each with the number of hosts."""
-    path, launcher = program()
+@functools.cache
+def environment():
     # By default, Open MPI refuses to run as root, and to run more ranks than there are cores.
-    environment = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
-                   "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    made = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     if os.geteuid() == 0:
-        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    document = programs.document(
-        [launcher, "-n", ranks, path, kind, *arguments, "--json"],
-        "bench-mpi.schema.json", environment=environment)
-    return [{**row, "hosts": document["mpi"]["hosts"]} for row in document["results"]]
+        made |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return made
+
+
+def document(ranks, kind, *arguments, where=Cluster()):
+    """What `paes-mpi-bench KIND ...` prints on so many ranks of a cluster."""
+    path, start = where.command(ranks)
+    return programs.document([*start, path, kind, *arguments, "--json"], "bench-mpi.schema.json", environment=environment())
+
+
+def bench(ranks, kind, *arguments):
+    """The rows of `paes-mpi-bench KIND ...` on so many ranks of this machine, each with the number of hosts."""
+    made = document(ranks, kind, *arguments)
+    if made["mpi"].get("machines", 1) > 1:
+        raise Unavailable(f"mpirun starts ranks on {made['mpi']['machines']} machines here; E15 measures those")
+    return [{**row, "hosts": made["mpi"]["hosts"]} for row in made["results"]]
+
+
+def first_host(where, kind, *arguments):
+    """What `paes-bench KIND ...` prints on the host of rank 0."""
+    _, start = where.command(1)
+    return programs.document([*start, programs.BIN / "paes-bench", kind, *arguments, "--json"],
+                             f"bench-{kind}.schema.json", environment=environment())
 
 
 def in_turns(lab, counts, kind, sizes, *arguments, rounds):

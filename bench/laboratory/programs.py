@@ -13,8 +13,8 @@ BIN = Path(os.environ.get("PAES_BIN", ROOT / "build" / "release" / "bin"))
 
 
 def run(command, seconds=900, environment=None, codes=(0,)):
-    """Runs a command and returns its standard output. Throws Failed with the last line of its standard error if its exit code is not in
-    `codes`, and TimedOut if it takes too long."""
+    """Runs a command and returns its standard output. Throws Failed if its exit code is not in `codes`, with the last line of its
+    standard error, or what paes said if mpirun says more after it. Throws TimedOut if it takes too long."""
     # The experiment chooses the threads, so the caller's OMP_ variables must not.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
     try:
@@ -27,7 +27,8 @@ def run(command, seconds=900, environment=None, codes=(0,)):
         raise TimedOut(f"{Path(command[0]).name}: took more than {seconds} seconds") from error
     if done.returncode not in codes:
         said = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing was said"]
-        raise Failed(f"{Path(str(command[0])).name}: exit code {done.returncode}: {said[-1]}")
+        ours = [line for line in said if line.startswith("paes: ")] or said
+        raise Failed(f"{Path(str(command[0])).name}: exit code {done.returncode}: {ours[-1]}")
     return done.stdout
 
 

@@ -31,10 +31,12 @@ void check_cipher(const MemoryCipher& cipher, std::uint64_t offset, MutableBytes
   });
 }
 
-ordered_json measure(const MemoryOptions& options, const Executor& executor, std::uint64_t bytes) {
-  const MemoryCipher cipher(options, bytes);
+ordered_json measure(const MemoryOptions& options, const RankDevice& device,
+                     const Executor& executor, std::uint64_t wanted_bytes) {
+  const MemoryCipher cipher(options, device, wanted_bytes);
+  const std::uint64_t bytes = cipher.whole_units(wanted_bytes);
   const Range own =
-      mpi::share_of_groups(bytes, MemoryCipher::page_bytes, ranks().ranks(), ranks().rank());
+      mpi::share_of_groups(bytes, cipher.unit_bytes(), ranks().ranks(), ranks().rank());
   std::vector<std::uint8_t> data;
   mpi::together(ranks(), [&] { data.resize(static_cast<std::size_t>(own.count())); });
   check_cipher(cipher, own.first, data, executor);
@@ -51,15 +53,19 @@ ordered_json measure(const MemoryOptions& options, const Executor& executor, std
 }
 
 int run(const MemoryOptions& options) {
-  const auto executor = make_rank_executor(options);
+  const RankDevice device = open_rank_device(options);
+  const auto executor = make_rank_executor(options, device);
   std::vector<ordered_json> rows;
   rows.reserve(options.bytes.size());
   for (const std::uint64_t bytes : options.bytes) {
-    rows.push_back(measure(options, *executor, whole_pages(bytes)));
+    rows.push_back(measure(options, device, *executor, bytes));
   }
-  print_rows(options, "bench memory", rows, [](const ordered_json& row) {
-    return fmt::format("{}: {:.2f} GB/s", name_of(row), row["gb_per_s"].get<double>());
-  });
+  print_rows(
+      options, "bench memory", rows,
+      [](const ordered_json& row) {
+        return fmt::format("{}: {:.2f} GB/s", name_of(row), row["gb_per_s"].get<double>());
+      },
+      device);
   return exit_done;
 }
 

@@ -17,19 +17,21 @@ namespace {
 using nlohmann::ordered_json;
 
 // Each rank's share in blocks. All shares are alike, because the ranks are.
-std::vector<Range> ranges_of(std::uint64_t bytes) {
+std::vector<Range> ranges_of(std::uint64_t bytes, std::uint64_t unit_bytes) {
   std::vector<Range> ranges;
   ranges.reserve(ranks().ranks());
-  constexpr std::uint64_t page_blocks = MemoryCipher::page_bytes / block_bytes;
+  const std::uint64_t unit_blocks = unit_bytes / block_bytes;
   for (unsigned rank = 0; rank < ranks().ranks(); ++rank) {
-    ranges.push_back(mpi::share_of_groups(bytes / block_bytes, page_blocks, ranks().ranks(), rank));
+    ranges.push_back(mpi::share_of_groups(bytes / block_bytes, unit_blocks, ranks().ranks(), rank));
   }
   return ranges;
 }
 
-ordered_json measure(const MemoryOptions& options, const Executor& executor, std::uint64_t bytes) {
-  const MemoryCipher cipher(options, bytes);
-  const std::vector<Range> ranges = ranges_of(bytes);
+ordered_json measure(const MemoryOptions& options, const RankDevice& device,
+                     const Executor& executor, std::uint64_t wanted_bytes) {
+  const MemoryCipher cipher(options, device, wanted_bytes);
+  const std::uint64_t bytes = cipher.whole_units(wanted_bytes);
+  const std::vector<Range> ranges = ranges_of(bytes, cipher.unit_bytes());
   const Range own = ranges[ranks().rank()];
   const std::uint64_t offset = own.first * block_bytes;
   std::vector<std::uint8_t> all;
@@ -72,7 +74,8 @@ ordered_json measure(const MemoryOptions& options, const Executor& executor, std
 }
 
 int run(const MemoryOptions& options) {
-  const auto executor = make_rank_executor(options);
+  const RankDevice device = open_rank_device(options);
+  const auto executor = make_rank_executor(options, device);
   std::vector<ordered_json> rows;
   rows.reserve(options.bytes.size());
   for (const std::uint64_t bytes : options.bytes) {
@@ -82,14 +85,18 @@ int run(const MemoryOptions& options) {
         throw Error(ErrorCode::usage, "bytes: more than 32 GiB cannot be scattered");
       }
     });
-    rows.push_back(measure(options, *executor, whole_pages(bytes)));
+    rows.push_back(measure(options, device, *executor, bytes));
   }
-  print_rows(options, "bench scatter", rows, [](const ordered_json& row) {
-    const auto ms = [&](const char* phase) { return row[phase]["median"].get<double>() * 1e3; };
-    return fmt::format("{}: scatter {:.3f} ms, compute {:.3f} ms, gather {:.3f} ms, {:.2f} GB/s",
-                       name_of(row), ms("scatter_seconds"), ms("compute_seconds"),
-                       ms("gather_seconds"), row["gb_per_s"].get<double>());
-  });
+  print_rows(
+      options, "bench scatter", rows,
+      [](const ordered_json& row) {
+        const auto ms = [&](const char* phase) { return row[phase]["median"].get<double>() * 1e3; };
+        return fmt::format(
+            "{}: scatter {:.3f} ms, compute {:.3f} ms, gather {:.3f} ms, {:.2f} GB/s", name_of(row),
+            ms("scatter_seconds"), ms("compute_seconds"), ms("gather_seconds"),
+            row["gb_per_s"].get<double>());
+      },
+      device);
   return exit_done;
 }
 

@@ -8,18 +8,21 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
-#include <set>
 
 #include "cipher/mode/gcm_blocks.hpp"
 #include "cli/decimal.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
+#include "cli/work_options.hpp"
 #include "core/secret.hpp"
+#include "cuda/cuda_runtime.hpp"
+#include "cuda/device_kernel.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm_message.hpp"
 #include "mpi/together.hpp"
 #include "paes-bench/bench_report.hpp"
 #include "paes-bench/statistics.hpp"
+#include "paes-mpi-bench/job_machines.hpp"
 #include "paes-mpi/ranks.hpp"
 #include "stream/container/container_file.hpp"
 
@@ -32,13 +35,15 @@ using Clock = std::chrono::steady_clock;
 
 std::uint64_t word_at(std::uint64_t index) { return (index + 1) * 0x9e3779b97f4a7c15U; }
 
-// Collective. Counts hosts by their names; only rank 0 knows all of them.
-std::size_t count_hosts() {
-  const std::uint64_t mine = std::hash<std::string>()(ranks().host());
-  std::vector<std::uint64_t> all(ranks().ranks());
-  ranks().gather({reinterpret_cast<const std::uint8_t*>(&mine), sizeof mine},
-                 {reinterpret_cast<std::uint8_t*>(all.data()), all.size() * sizeof mine});
-  return std::set<std::uint64_t>(all.begin(), all.end()).size();
+// The device's kernel of this name, or for "auto" its best one for the cipher.
+const cuda::DeviceKernel& find_device_kernel(const CipherName& cipher, const std::string& name) {
+  for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
+    if ((name == "auto" || name == kernel->name) && kernel->cipher == cipher.cipher &&
+        (!cipher.is_gcm() || kernel->has_gcm())) {
+      return *kernel;
+    }
+  }
+  throw Error(ErrorCode::usage, "kernel: no device kernel '" + name + "' has " + cipher.name);
 }
 
 }  // namespace
@@ -63,6 +68,9 @@ void RunOptions::declare_runs(CLI::App& app, const char* about_bytes) {
 void MemoryOptions::declare(CLI::App& app, const char* about_bytes) {
   app.add_option("--cipher", cipher,
                  "aes-256-gcm (the default) or another whose encryption is parallel");
+  app.add_option("--device", device,
+                 "cpu (the default) or cuda: each rank has a GPU, and --kernel names its kernel")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   declare_runs(app, about_bytes);
 }
 
@@ -86,17 +94,24 @@ double gb_per_s(std::uint64_t bytes, double seconds) {
 
 void print_rows(const RankOptions& options, const char* command,
                 const std::vector<ordered_json>& rows,
-                const std::function<std::string(const ordered_json& row)>& line) {
-  const std::size_t hosts = count_hosts();
+                const std::function<std::string(const ordered_json& row)>& line,
+                const RankDevice& device) {
+  const JobMachines job = find_job_machines(options.threads, device.properties.uuid);
   on_first([&] {
     if (options.json) {
-      print_json({{"command", command},
-                  {"machine", describe_machine()},
-                  {"mpi",
-                   {{"library", mpi::Communicator::library()},
-                    {"ranks", ranks().ranks()},
-                    {"hosts", hosts}}},
-                  {"results", rows}});
+      ordered_json mpi = {{"library", mpi::Communicator::library()},
+                          {"ranks", ranks().ranks()},
+                          {"hosts", job.hosts},
+                          {"machines", job.machines},
+                          {"cores", job.cores},
+                          {"oversubscribed", job.is_oversubscribed}};
+      if (device.device != nullptr) {
+        mpi["devices"] = {{"count", job.devices},
+                          {"name", device.properties.name},
+                          {"memory_bytes", device.properties.memory_bytes}};
+      }
+      print_json(
+          {{"command", command}, {"machine", describe_machine()}, {"mpi", mpi}, {"results", rows}});
       return;
     }
     std::string text = machine_line();
@@ -107,17 +122,40 @@ void print_rows(const RankOptions& options, const char* command,
   });
 }
 
-std::unique_ptr<Executor> make_rank_executor(const RankOptions& options) {
+RankDevice open_rank_device(const MemoryOptions& options) {
+  RankDevice opened;
+  if (options.device == "cpu") {
+    return opened;
+  }
+  mpi::together(ranks(), [&] {
+    const cuda::DeviceKernel& kernel =
+        find_device_kernel(find_cipher_name(options.cipher), options.kernel);
+    OpenedDevice found = open_cuda_device(kernel.name, Notes::none, ranks().local_rank());
+    if (found.device == nullptr) {
+      throw Error(ErrorCode::failure, "device: cuda is not available: " + found.why);
+    }
+    opened.device = std::move(found.device);
+    std::string why;
+    const std::vector<cuda::DeviceProperties> devices = cuda::list_cuda_devices(why);
+    opened.properties = devices.at(ranks().local_rank() % devices.size());
+  });
+  return opened;
+}
+
+std::unique_ptr<Executor> make_rank_executor(const RankOptions& options, const RankDevice& device) {
   const unsigned own = own_processors();
+  const unsigned least = device.device != nullptr ? device.device->slots() : 1;
   std::unique_ptr<Executor> executor;
   mpi::together(ranks(), [&] {
-    executor = make_executor(Schedule::omp_dynamic, options.threads != 0 ? options.threads : own);
+    executor = make_executor(Schedule::omp_dynamic,
+                             std::max(options.threads != 0 ? options.threads : own, least));
     executor->start();
   });
   return executor;
 }
 
-MemoryCipher::MemoryCipher(const MemoryOptions& options, std::uint64_t message_bytes)
+MemoryCipher::MemoryCipher(const MemoryOptions& options, const RankDevice& device,
+                           std::uint64_t message_bytes)
     : name_([&]() -> const CipherName& {
         const CipherName* found = nullptr;
         mpi::together(ranks(), [&] { found = &find_cipher_name(options.cipher); });
@@ -131,16 +169,22 @@ MemoryCipher::MemoryCipher(const MemoryOptions& options, std::uint64_t message_b
   });
   mpi::share(ranks(), secrets_);
   mpi::together(ranks(), [&] {
-    kernel_ = &find_kernel(name_, options.kernel);
+    const DeviceUse use = {device.device.get(), WhenBusy::wait};
+    if (use.device != nullptr) {
+      device_kernel_ = &find_device_kernel(name_, options.kernel);
+      piece_bytes_ = use.device->piece_bytes();
+    }
+    kernel_ = &find_kernel(name_, use.device != nullptr ? "auto" : options.kernel);
     if (name_.is_gcm()) {
       if (message_bytes > gcm::max_plaintext_bytes) {
         throw Error(ErrorCode::usage, "bytes: more than a message of GCM may have (64 GiB)");
       }
-      gcm_.emplace(secrets_.key, *kernel_);
+      gcm_.emplace(secrets_.key, *kernel_, use);
       return;
     }
     raw_.emplace(name_.cipher, *name_.mode, secrets_.key, *kernel_,
-                 row_of(*name_.mode).has_units ? page_bytes : 0);
+                 row_of(*name_.mode).has_units ? page_bytes : 0, use);
+    unit_bytes_ = raw_->unit_bytes() != 0 ? page_bytes : block_bytes;
     if (!raw_->is_parallel(Direction::encrypt)) {
       throw Error(ErrorCode::usage,
                   "cipher: " + name_.name + " encrypts one block after the other");
@@ -152,14 +196,13 @@ void MemoryCipher::crypt(Direction direction, std::uint64_t offset, MutableBytes
                          const Executor& executor) const {
   if (raw_) {
     RawPosition position = raw_->at(secrets_.iv, offset, {});
-    raw_->crypt(direction, position, data, data, executor, stream::default_piece_bytes);
+    raw_->crypt(direction, position, data, data, executor, piece_bytes_);
     return;
   }
   const GcmMessage message(*gcm_, secrets_.iv, {});
-  constexpr std::size_t piece_bytes = stream::default_piece_bytes;
-  executor.for_each((data.size() + piece_bytes - 1) / piece_bytes, [&](std::size_t index) {
-    const std::size_t first = index * piece_bytes;
-    const MutableBytes piece = data.subspan(first, std::min(piece_bytes, data.size() - first));
+  executor.for_each((data.size() + piece_bytes_ - 1) / piece_bytes_, [&](std::size_t index) {
+    const std::size_t first = index * piece_bytes_;
+    const MutableBytes piece = data.subspan(first, std::min(piece_bytes_, data.size() - first));
     GhashPart part = direction == Direction::encrypt
                          ? message.encrypt(offset + first, piece, piece)
                          : message.decrypt(offset + first, piece, piece);
@@ -167,15 +210,18 @@ void MemoryCipher::crypt(Direction direction, std::uint64_t offset, MutableBytes
   });
 }
 
-std::uint64_t whole_pages(std::uint64_t bytes) {
-  constexpr std::uint64_t page_bytes = MemoryCipher::page_bytes;
-  return std::max<std::uint64_t>((bytes + page_bytes - 1) / page_bytes, 1) * page_bytes;
+const char* MemoryCipher::kernel_name() const noexcept {
+  return device_kernel_ != nullptr ? device_kernel_->name : kernel_->name;
+}
+
+std::uint64_t MemoryCipher::whole_units(std::uint64_t bytes) const noexcept {
+  return std::max<std::uint64_t>((bytes + unit_bytes_ - 1) / unit_bytes_, 1) * unit_bytes_;
 }
 
 ordered_json memory_row(const MemoryOptions& options, const MemoryCipher& cipher,
                         const Executor& executor, std::uint64_t bytes) {
   return {{"cipher", options.cipher},
-          {"kernel", cipher.kernel().name},
+          {"kernel", cipher.kernel_name()},
           {"threads", executor.threads()},
           {"bytes", bytes},
           {"runs", options.runs}};

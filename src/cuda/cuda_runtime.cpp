@@ -90,7 +90,8 @@ DeviceProperties describe(int ordinal) {
       properties.totalGlobalMem,
       {static_cast<unsigned>(properties.multiProcessorCount),
        static_cast<std::size_t>(attribute_of(ordinal, cudaDevAttrMaxSharedMemoryPerBlockOptin))},
-      ordinal};
+      ordinal,
+      std::string(properties.uuid.bytes, sizeof properties.uuid.bytes)};
 }
 
 // Why a device is of no use; empty if it can be used. Asks nothing that needs a context on the

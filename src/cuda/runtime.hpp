@@ -36,7 +36,8 @@ struct DeviceProperties {
   std::string architecture;  // sm_90
   std::size_t memory_bytes;
   DeviceShape shape;
-  int ordinal = 0;  // as the run-time library counts, including devices that are of no use
+  int ordinal = 0;        // as the run-time library counts, including devices that are of no use
+  std::string uuid = {};  // 16 bytes that no other device has; empty where nothing is known
 };
 
 // Work runs in the order in which it was entered. The work of several streams overlaps.

@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 from experiments import all_experiments, e08_schedules as e08, e11_speculation as e11  # noqa: E402
-from laboratory import bounds, device, distil, energy, lab, markdown, results, tables, values  # noqa: E402
+from laboratory import (  # noqa: E402
+    bounds, device, distil, energy, lab, markdown, mpi, namespaces, results, tables, values)
 from laboratory.experiment import Unavailable  # noqa: E402
 from laboratory.presentation import presentation  # noqa: E402
 
@@ -760,6 +761,218 @@ def test_numbers_are_an_experiments_own_unless_chosen():
     assert chosen.threads((1, 2)) == [1, 4, 8] and chosen.ranks() == [1, 2]
     assert {delay for *_, delay, _ in e11.runs(chosen, 1 << 24)} == {7}
     assert e08.counts_of(chosen) == [4, 8]
+
+
+# Stands for mpirun and srun: notes its words, and runs the program once, which is told the number of ranks.
+LAUNCHER = """#!/bin/sh
+echo "$(basename "$0") $*" >>{folder}/calls
+while [ "$1" != -n ]; do shift; done
+RANKS=$2 "$3" $(shift 3; echo "$@") || {{ code=$?; echo "Primary job terminated normally, but 1 process did not." >&2; exit $code; }}
+"""
+
+# Stands for paes-mpi-bench and paes-bench threads: a rank encrypts 10 MB/s, and handing out takes as long as that.
+MEASURING = """#!{python}
+import json, os, sys
+options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+ranks = int(os.environ["RANKS"])
+if sys.argv[0].endswith("paes-bench"):
+    if sys.argv[1] != "threads":
+        os.execv("{bench}", ["paes-bench", *sys.argv[1:]])
+    row = {{"cipher": "aes-128-ecb", "kernel": "compute", "split": "pieces", "direction": "encrypt", "schedule": "serial",
+           "threads": 1, "oversubscribed": False, "piece_bytes": 262144, "rounds": 1, "runs": 1, "gb_per_s": 0.01,
+           "ratio_to_first": {{"median": 1, "min": 1, "max": 1}}}}
+    print(json.dumps({{"command": "bench threads", "machine": json.load(open("{folder}/machine")), "results": [
+        {{**row, "bytes": int(count), "seconds_median": int(count) / 1e7, "seconds_min": int(count) / 1e7,
+         "seconds_max": int(count) / 1e7}} for count in options["--size"].split(",")]}}))
+    sys.exit()
+on_device = options.get("--device") == "cuda"
+if on_device and "GPUS" not in os.environ:
+    sys.exit("paes: device: cuda is not available: there is no NVIDIA driver")
+cores = int(os.environ["CORES"])
+job = {{"library": "a library", "ranks": ranks, "hosts": min(ranks, 4), "machines": int(os.environ["MACHINES"]), "cores": cores,
+       "oversubscribed": ranks > cores}}
+if on_device:
+    job["devices"] = {{"count": min(ranks, int(os.environ["GPUS"])), "name": "A GPU", "memory_bytes": 1 << 30}}
+rows = []
+for count in map(int, options["--bytes"].split(",")):
+    seconds = {{field: count / 1e7 / min(ranks, cores) for field in ("median", "min", "max")}}
+    phases = ["scatter_seconds", "compute_seconds", "gather_seconds"] if sys.argv[1] == "scatter" else ["seconds"]
+    rows.append({{"cipher": options["--cipher"], "kernel": options["--kernel"], "threads": 1, "bytes": count,
+                 "runs": int(options["--runs"]), **{{phase: seconds for phase in phases}}, "gb_per_s": 0.01}})
+print(json.dumps({{"command": "bench " + sys.argv[1], "machine": json.load(open("{folder}/machine")), "mpi": job,
+                  "results": rows}}))
+"""
+
+
+@pytest.fixture
+def on_cluster(recorded, tmp_path):
+    """on_cluster(arguments, environment): runs the lab where launchers and the programs that they start only say what they
+    are told. Gives back the run and the launchers' words."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "paes").symlink_to(program.PAES)
+    machine = json.loads(program.run("kernel", "--kernel", "bitslice", "--size", "16", "--seconds", "0", "--json",
+                                     binary=program.BENCH).out)["machine"]
+    (folder / "machine").write_text(json.dumps(machine))
+    for name in ("paes-bench", "paes-mpi-bench"):
+        (folder / name).write_text(MEASURING.format(python=sys.executable, folder=folder, bench=program.BENCH))
+    launchers = tmp_path / "launchers"
+    launchers.mkdir()
+    for name in ("mpirun", "srun"):
+        (launchers / name).write_text(LAUNCHER.format(folder=folder))
+    for path in [*launchers.iterdir(), folder / "paes-bench", folder / "paes-mpi-bench"]:
+        path.chmod(0o755)
+    (tmp_path / "hosts").write_text("# four machines\n" + "".join(f"node{number} slots=8\n" for number in range(4)))
+
+    def lab_on_cluster(*arguments, **environment):
+        (folder / "calls").unlink(missing_ok=True)
+        done = run("lab", *arguments, "--output", tmp_path / "result.json", PATH=f"{launchers}:{os.environ['PATH']}",
+                   PAES_BIN=str(folder), **{"RANKS": "1", "MACHINES": "4", "CORES": "32", **environment})
+        calls = (folder / "calls").read_text().splitlines() if (folder / "calls").exists() else []
+        return done, calls
+    return lab_on_cluster
+
+
+def report_of(path, name, following):
+    """The report's section about an experiment, as if the machine had been idle: these figures are nobody's."""
+    document = results.load(path)
+    document["experiments"][name]["others"] = 0.0
+    path.write_text(json.dumps(document))
+    done = run("report", path, "--output", path.with_name("page.html"))
+    assert done.returncode == 0, done.stderr
+    return path.with_name("page.md").read_text().partition(f"## {name}.")[2].partition(f"## {following}.")[0]
+
+
+@pytest.mark.parametrize("arguments, environment, starts, said", [
+    (["--hostfile", "{tmp}/hosts"], {}, "mpirun --hostfile {tmp}/hosts -n", "mpirun"),
+    ([], {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "32"}, "srun -n", "srun"),
+    (["--launcher", "{tmp}/launchers/srun"], {}, "srun -n", "srun"),
+    (["--launcher", "{tmp}/launchers/mpirun", "--hostfile", "{tmp}/hosts"], {"SLURM_JOB_ID": "7"},
+     "mpirun --hostfile {tmp}/hosts -n", "mpirun")])
+def test_ranks_run_on_a_cluster(on_cluster, tmp_path, arguments, environment, starts, said):
+    arguments = [word.format(tmp=tmp_path) for word in arguments]
+    done, calls = on_cluster("--only", "E15", "--ranks", "8,16,32", "--sizes", "1KiB,255MiB", *arguments, **environment)
+    assert done.returncode == 0, done.stderr
+    assert calls and all(call.startswith(starts.format(tmp=tmp_path)) for call in calls)
+    programs_ = {(int(found[1]), found[2], found[3]) for call in calls
+                 if (found := re.search(r" -n (\d+) \S*/(\S+) (\S+)", call))}
+    assert programs_ == {(1, "paes-bench", "threads"),
+                         *((ranks, "paes-mpi-bench", kind) for ranks in (8, 16, 32) for kind in ("memory", "scatter"))}
+    rows = results.load(tmp_path / "result.json")["experiments"]["E15"]["measurements"]
+    of_ranks = [row["of"] for row in rows if row["of"]["executor"] == "mpi"]
+    assert all((of["hosts"], of["machines"], of["cores"], of["launcher"]) == (4, 4, 32, said) for of in of_ranks)
+    speedups = {(row["of"]["ranks"], row["quantity"]): row["median"] for row in rows if row["unit"] == "ratio"}
+    for ranks in (8, 16, 32):
+        assert speedups[ranks, "speedup"] == pytest.approx(ranks)
+        assert speedups[ranks, "speedup with scatter and gather"] == pytest.approx(ranks / 3)
+
+    summary = report_of(tmp_path / "result.json", "E15", "E16")
+    assert (f"Here: 32 ranks on 4 hosts (4 machines with 32 cores, started by {said}) were 32.0 times as fast as the "
+            "sequential program at 255 MiB, 100 % of perfect scaling") in summary
+    assert "**Holds here.**" in summary and "| 32 ranks | 4 | 4 | 32 |" in summary
+    tree = html5lib.HTMLParser(namespaceHTMLElements=False).parse((tmp_path / "page.html").read_text())
+    (figure,) = figures_of(tree, "e15")
+    for label in ("Pousa's thesis: MPI", "Pousa's thesis: MPI, 8 cores", "Pousa's thesis: MPI, 32 cores", "ideal", "255 MiB"):
+        assert label in figure
+
+
+def test_ranks_without_a_core_each_are_told_and_not_judged(on_cluster, tmp_path):
+    done, _ = on_cluster("--only", "E15", "--ranks", "1,4", "--sizes", "1KiB", "--hostfile", tmp_path / "hosts",
+                         MACHINES="1", CORES="2")
+    assert done.returncode == 0, done.stderr
+    summary = report_of(tmp_path / "result.json", "E15", "E16")
+    assert ("Here: no number of ranks above one had a core for each: 4 ranks ran on 4 hosts (1 machine with 2 cores, started "
+            "by mpirun)") in summary
+    assert "Holds here" not in summary and "| 4 ranks (oversubscribed) | 4 | 1 | 2 |" in summary
+
+
+def test_a_quick_run_without_a_cluster_leaves_it_to_e1(on_cluster, tmp_path):
+    done, calls = on_cluster("--only", "E15")
+    assert done.returncode == 0 and calls == []
+    entry = results.load(tmp_path / "result.json")["experiments"]["E15"]
+    assert entry["outcome"] == "unavailable" and entry["reason"].startswith("there is no cluster, and E1 has the ranks")
+
+
+@pytest.mark.parametrize("text, says", [
+    (None, "cannot be read: "), ("", "names no host"), ("# none\n\n", "names no host"),
+    ("node1\nnode2 slots=x\n", "line 2 is not understood: node2 slots=x"),
+    ("node1 slots=0\n", "line 1 is not understood: node1 slots=0"), ("node1 node2\n", "line 1 is not understood: node1 node2")])
+def test_a_hostfile_that_says_nothing_is_refused_in_one_line(text, says, tmp_path):
+    if text is not None:
+        (tmp_path / "hosts").write_text(text)
+    done = run("lab", "--only", "E15", "--hostfile", tmp_path / "hosts")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"lab: --hostfile: {tmp_path}/hosts: {says}") and done.stderr.count("\n") == 1
+
+
+def test_hosts_have_room_for_ranks(tmp_path):
+    (tmp_path / "hosts").write_text("a slots=8 max_slots=9\nb:4\n\nc # one\n")
+    assert mpi.slots_of(tmp_path / "hosts") == 13
+    assert lab.Lab(True, 2, None).powers_of_two(13) == [1, 2, 4, 8, 13]
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--launcher", "qsub"], "--launcher: qsub is none of mpirun, mpiexec, srun"),
+    (["--launcher", "/none/srun"], "--launcher: /none/srun: there is no such program"),
+    (["--launcher", "{tmp}/srun", "--hostfile", "{tmp}/hosts"],
+     "--hostfile: srun starts ranks on the allocation's hosts, not on those of a file")])
+def test_a_launcher_that_cannot_be_is_refused_in_one_line(arguments, says, tmp_path):
+    (tmp_path / "hosts").write_text("node1\n")
+    (tmp_path / "srun").write_text("#!/bin/sh\n")
+    (tmp_path / "srun").chmod(0o755)
+    done = run("lab", "--only", "E15", *[word.format(tmp=tmp_path) for word in arguments])
+    assert done.returncode == 1 and done.stderr == f"lab: {says}\n"
+
+
+def test_a_cluster_of_gpus_is_compared_with_one(on_cluster, tmp_path):
+    arguments = ("--only", "E16", "--ranks", "2,4", "--sizes", "1MiB,2GiB", "--hostfile", tmp_path / "hosts")
+    outcomes = {}
+    for gpus in ("4", "1"):
+        done, calls = on_cluster(*arguments, GPUS=gpus)
+        assert done.returncode == 0, done.stderr
+        assert {re.search(r" -n (\d+) \S+ (\S+)", call).groups() for call in calls} == {
+            ("1", "memory"), ("2", "scatter"), ("4", "scatter")}
+        assert all("--device cuda --kernel cuda_compute" in call for call in calls)
+        outcomes[gpus] = report_of(tmp_path / "result.json", "E16", "E17")
+    # A rank takes its share of the time three times: to hand out, to encrypt, to collect.
+    assert "**Holds here in part.**" in outcomes["4"]
+    assert ("2 ranks with a GPU each on 2 hosts took 1.50 times as long as one GPU in fragments at 2 GiB, 66.7 % of it to hand out"
+            in outcomes["4"])
+    assert "4 ranks with a GPU each on 4 hosts took 0.750 times" in outcomes["4"]
+    assert "the data was beyond the GPU's memory of 1 GiB" in outcomes["4"]
+    assert "**Cannot be said here.**" in outcomes["1"] and "4 ranks shared 1 GPU, which is no cluster of GPUs" in outcomes["1"]
+
+
+@pytest.mark.parametrize("arguments, says", [
+    ([], "it needs CUDA devices: "),
+    (["--hostfile", "{tmp}/hosts"], "it needs CUDA devices: mpirun: exit code 1: paes: device: cuda is not available: there is")])
+def test_without_gpus_a_cluster_of_them_is_unavailable(on_cluster, tmp_path, arguments, says):
+    if json.loads(program.succeed("devices", "--json").out)["cuda"]["available"]:
+        pytest.skip("this machine has a device")
+    done, _ = on_cluster("--only", "E16", *[word.format(tmp=tmp_path) for word in arguments])
+    assert done.returncode == 0, done.stderr
+    entry = results.load(tmp_path / "result.json")["experiments"]["E16"]
+    assert entry["outcome"] == "unavailable" and entry["reason"].startswith(says)
+
+
+def test_hosts_that_are_network_namespaces(tmp_path):
+    """With the real programs, if the build has them."""
+    if why := namespaces.why_not(f"paes{os.getpid()}"):
+        pytest.skip(why)
+    bin_ = Path(program.PAES).parent
+    launcher = shutil.which("mpirun.openmpi")
+    if launcher is None or not (bin_ / "paes-mpi-bench.openmpi").exists():
+        pytest.skip("paes-mpi-bench is not built for Open MPI")
+    path = tmp_path / "result.json"
+    done = run("namespaces", "--hosts", 2, sys.executable, BENCH / "lab", "--only", "E15", "--hostfile", "HOSTFILE", "--launcher",
+               launcher, "--sizes", "1KiB,1MiB", "--output", path, PAES_BIN=str(bin_))
+    assert done.returncode == 0, done.stderr
+    rows = results.load(path)["experiments"]["E15"]["measurements"]
+    of_ranks = [row["of"] for row in rows if row["of"]["executor"] == "mpi"]
+    assert {(of["ranks"], of["hosts"], of["machines"]) for of in of_ranks} == {(1, 1, 1), (2, 2, 1)}
+    assert {of["cores"] for of in of_ranks} == {len(os.sched_getaffinity(0))}  # a launcher binds no two ranks to one core
+    assert {of["bytes"] for of in of_ranks} == {1024, 1 << 20}
+    assert all(row["median"] > 0 for row in rows)
 
 
 def test_threads_of_the_lab():

@@ -4,15 +4,18 @@
 # MPICH what its launcher has to say.
 import json
 import os
-import shutil
-import stat
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import mpi
 import program
 import pytest
 from program import WRONG_KEY
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from laboratory import namespaces  # noqa: E402
 
 MIB = 1 << 20
 TEXT_BYTES = 13 * MIB + 21
@@ -20,90 +23,36 @@ HOSTS = 3
 TIMEOUT_S = 60
 NAME = f"paes{os.getpid()}"
 
-# What the launchers call in the place of ssh: [options] ADDRESS COMMAND...; the namespace is the one with that
-# address, and a host name goes with it, by which MPICH tells hosts apart.
-AGENT = """#!/bin/sh
-while [ "${{1#-}}" != "$1" ]; do shift; done
-number=${{1##*.}}
-shift
-exec ip netns exec {name}-$number unshare --uts sh -c "hostname host$number; $*"
-"""
-
-
-def address(number):
-    return f"10.77.0.{number}"
-
-
-def why_not():
-    if os.geteuid() != 0:
-        return "network namespaces need root"
-    for tool in ("ip", "unshare", "hostname"):
-        if shutil.which(tool) is None:
-            return f"{tool} is missing"
-    made = subprocess.run(["ip", "netns", "add", f"{NAME}-try"], capture_output=True, check=False)
-    if made.returncode != 0:
-        return f"no network namespaces here: {made.stderr.decode().strip()}"
-    links = subprocess.run(
-        ["ip", "-n", f"{NAME}-try", "link", "add", "br0", "type", "bridge"],
-        capture_output=True,
-        check=False,
-    )
-    subprocess.run(["ip", "netns", "del", f"{NAME}-try"], check=True)
-    return f"no bridges here: {links.stderr.decode().strip()}" if links.returncode != 0 else ""
-
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory):
-    """The path of what stands for ssh; mpirun itself runs in namespace 0, where the bridge is."""
-    reason = why_not()
+    reason = namespaces.why_not(NAME)
     if reason:
         pytest.skip(reason)
-
-    def ip(*words):
-        subprocess.run(["ip", *map(str, words)], check=True)
-
-    try:
-        for number in range(HOSTS + 1):
-            ip("netns", "add", f"{NAME}-{number}")
-            ip("-n", f"{NAME}-{number}", "link", "set", "lo", "up")
-        ip("-n", f"{NAME}-0", "link", "add", "br0", "type", "bridge")
-        ip("-n", f"{NAME}-0", "address", "add", f"{address(254)}/24", "dev", "br0")
-        ip("-n", f"{NAME}-0", "link", "set", "br0", "up")
-        for number in range(1, HOSTS + 1):
-            ip("-n", f"{NAME}-{number}", "link", "add", "eth0", "type", "veth",
-               "peer", "name", f"port{number}", "netns", f"{NAME}-0")
-            ip("-n", f"{NAME}-0", "link", "set", f"port{number}", "master", "br0", "up")
-            ip("-n", f"{NAME}-{number}", "address", "add", f"{address(number)}/24", "dev", "eth0")
-            ip("-n", f"{NAME}-{number}", "link", "set", "eth0", "up")
-        agent = tmp_path_factory.mktemp("agent") / "agent"
-        agent.write_text(AGENT.format(name=NAME))
-        agent.chmod(agent.stat().st_mode | stat.S_IXUSR)
-        yield agent
-    finally:
-        for number in range(HOSTS + 1):
-            subprocess.run(["ip", "netns", "del", f"{NAME}-{number}"], check=False)
+    with namespaces.hosts(HOSTS, NAME, tmp_path_factory.mktemp("agent")) as made:
+        yield made
 
 
-def command(library, agent, *arguments, name="paes-mpi"):
+def command(library, hosts, *arguments, name="paes-mpi"):
     if "mpich" in library:
-        launcher = ["-launcher", "ssh", "-launcher-exec", str(agent), "-iface", "br0",
-                    "-hosts", ",".join(map(address, range(1, HOSTS + 1)))]
+        launcher = ["-launcher", "ssh", "-launcher-exec", str(hosts.agent), "-iface", namespaces.BRIDGE,
+                    "-hosts", ",".join(hosts.addresses)]
     else:
-        launcher = ["--mca", "plm_rsh_agent", str(agent), "--mca", "btl", "self,tcp",
-                    "--mca", "btl_tcp_if_include", f"{address(0)}/24",
-                    "--mca", "oob_tcp_if_include", f"{address(0)}/24",
-                    "--host", ",".join(f"{address(n)}:1" for n in range(1, HOSTS + 1))]
+        launcher = ["--mca", "plm_rsh_agent", str(hosts.agent), "--mca", "btl", "self,tcp",
+                    "--mca", "btl_tcp_if_include", namespaces.NETWORK,
+                    "--mca", "oob_tcp_if_include", namespaces.NETWORK,
+                    "--host", ",".join(f"{address}:1" for address in hosts.addresses)]
     words = mpi.command(library, HOSTS, *arguments, program_path=mpi.test_program(library, name),
                         launcher_options=launcher)
-    return ["ip", "netns", "exec", f"{NAME}-0", *words]
+    return [*hosts.first, *words]
 
 
-def run(library, agent, *arguments, **options):
-    return mpi.run_command(command(library, agent, *arguments, **options), timeout_s=TIMEOUT_S)
+def run(library, hosts, *arguments, **options):
+    return mpi.run_command(command(library, hosts, *arguments, **options), timeout_s=TIMEOUT_S)
 
 
-def succeed(library, agent, *arguments, **options):
-    result = run(library, agent, *arguments, **options)
+def succeed(library, hosts, *arguments, **options):
+    result = run(library, hosts, *arguments, **options)
     assert result.code == 0, result
     return result
 
@@ -139,6 +88,7 @@ def test_three_hosts(library, hosts, folder, keys):
                     name="paes-mpi-bench")
     document = json.loads(bench.out)
     assert document["mpi"]["hosts"] == HOSTS
+    assert document["mpi"]["machines"] == 1
     if library == "mpi.mpich":
         # Its transport knows one machine by more than its name, and uses its memory. Forced to use
         # TCP, Debian 12's MPICH 4.0.2 does not always end, not even a program that only sums up.

@@ -312,12 +312,21 @@ def test_bench(library, folder):
         document = json.loads(result.out)
         validate(document, "bench-mpi.schema.json")
         assert document["mpi"]["ranks"] == ranks
-        assert document["mpi"]["hosts"] == 1
+        job = document["mpi"]
+        assert (job["hosts"], job["machines"]) == (1, 1)
+        assert 1 <= job["cores"] <= len(os.sched_getaffinity(0))
+        # One core has no room for three ranks of one thread, and -T asks for one.
+        assert job["oversubscribed"] or job["cores"] >= ranks or "-T" not in arguments
         return document["results"]
 
-    sizes = [4096, 5 * MIB]
+    sizes = [16, 5 * MIB]
     rows = bench("memory", "--cipher", "aes-128-ctr", "-T", 1, "--bytes", "1,5MiB", ranks=3)
     assert [row["bytes"] for row in rows] == sizes
+    for kind in ("memory", "scatter"):  # ranks share 64 blocks out; one of them gets a data unit of XTS
+        rows = bench(kind, "--cipher", "aes-128-ecb", "-T", 1, "--bytes", "1KiB", ranks=3)
+        assert [row["bytes"] for row in rows] == [1024]
+        rows = bench(kind, "--cipher", "aes-128-xts", "-T", 1, "--bytes", "1KiB", ranks=3)
+        assert [row["bytes"] for row in rows] == [4096]
     rows = bench("scatter", "--bytes", "1,5MiB")
     assert [(row["bytes"], row["cipher"]) for row in rows] == [(n, "aes-256-gcm") for n in sizes]
     rows = bench("libcrypto", "--size", "1000000", "--agreements", 2, ranks=3)  # one rank has none
@@ -339,6 +348,12 @@ def test_bench_refuses(library, folder):
              cwd=folder, name="paes-mpi-bench")
     fail(library, 2, "file", "--dir", folder / "absent", code=FAILURE, says="absent",
          cwd=folder, name="paes-mpi-bench")
+    cuda = json.loads(program.succeed("devices", "--json").out)["cuda"]
+    if not cuda["available"]:
+        fail(library, 1, "memory", "--device", "cuda", code=FAILURE, cwd=folder, name="paes-mpi-bench",
+             says=f"device: cuda is not available: {cuda['reason']}")
+    fail(library, 1, "memory", "--device", "cuda", "--kernel", "aesni", code=USAGE, cwd=folder, name="paes-mpi-bench",
+         says="no device kernel 'aesni' has aes-256-gcm")
 
 
 @mpi.each_library
