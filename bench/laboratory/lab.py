@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs experiments one after the other and stores each result as it comes."""
 import contextlib
+import ctypes
 import datetime
 import os
 import resource
@@ -102,9 +103,26 @@ def median(numbers):
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def adopt_orphans():
+    """From now on, processes whose parents have ended become ours. mpirun does not wait for the daemons that it starts on hosts, and the
+    processor time of their ranks would count as other programs'."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def reap_orphans():
+    """Waits for orphans that have ended; call it only while no program of ours runs."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+
+
 def processor_seconds():
     """(all programs', ours): processor time since the machine started, and since we did. Time that a virtual machine's host takes away
     counts as other programs'."""
+    reap_orphans()
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _idle, _iowait, *interrupts = map(int, file.readline().split()[1:9])
     all_seconds = (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
@@ -194,6 +212,7 @@ def measure(experiment, lab, document):
 def run(experiments, file: ResultFile, limit_seconds=None, again=False, cluster=mpi.Cluster()):
     """Measures the experiments that the file lacks, or all of them with `again`. An old entry stays until a new one replaces it. Returns
     the names of the experiments that failed."""
+    adopt_orphans()
     document = file.document
     waiting = [e for e in experiments if again or document["experiments"].get(e.name, {}).get("outcome")
                not in ("measured", "derived", "unavailable")]

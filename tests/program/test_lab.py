@@ -975,6 +975,16 @@ def test_hosts_that_are_network_namespaces(tmp_path):
     assert all(row["median"] > 0 for row in rows)
 
 
+def test_orphans_processor_time_is_ours():
+    script = ("from laboratory import lab; import subprocess, time; lab.adopt_orphans(); before = lab.processor_seconds()[1];"
+              "burn = 'import time\\nwhile time.process_time() < 1: pass';"
+              "subprocess.run(['sh', '-c', f'{sys.executable} -c \"{burn}\" &'], check=True);"
+              "ends = time.monotonic() + 60\n"
+              "while lab.processor_seconds()[1] < before + 0.9 and time.monotonic() < ends: time.sleep(0.1)\n"
+              "assert lab.processor_seconds()[1] >= before + 0.9")
+    subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(BENCH)!r}); {script}"], check=True)
+
+
 def test_threads_of_the_lab():
     counts = {1: [1], 2: [1, 2], 4: [1, 2, 4], 6: [1, 2, 4, 6], 16: [1, 2, 4, 8, 16]}
     for cores, wanted in counts.items():
