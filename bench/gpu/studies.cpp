@@ -292,11 +292,11 @@ class Studies : StudyBench {
 
   // Buffers are something else than the whole only if there are several. A quick run is to take
   // seconds.
-  [[nodiscard]] std::vector<Way> ways_through_device(bool computes, std::size_t bytes) const {
+  [[nodiscard]] std::vector<CopyWay> ways_through_device(bool computes, std::size_t bytes) const {
     if (!computes || (is_quick_ && bytes > 16 * mebibyte)) {
-      return {Way{}};
+      return {CopyWay{}};
     }
-    std::vector<Way> ways = {{false, true}, {false, false}};
+    std::vector<CopyWay> ways = {{false, true}, {false, false}};
     if (bytes > buffer_bytes()) {
       ways.insert(ways.end(), {{true, true}, {true, false}});
     }
@@ -308,14 +308,14 @@ class Studies : StudyBench {
                                    {Cipher::aes, Mode::ctr, direction, 32},
                                    {Cipher::des_ede3, Mode::ecb, direction, 24},
                                    {Cipher::des_ede3, Mode::ctr, direction, 24}};
-    const std::vector<Way> ways = ways_through_device(computes, bytes);
+    const std::vector<CopyWay> ways = ways_through_device(computes, bytes);
     // For each cipher the ways through the device, then the processor's thread if it gets so much.
     std::vector<Entrant> entrants;
     std::vector<std::size_t> starts;
     for (const RawSubject& subject : subjects) {
       expect(subject, bytes);
       starts.push_back(entrants.size());
-      for (const Way way : ways) {
+      for (const CopyWay way : ways) {
         entrants.push_back(on_device(kernel_of(subject, computes), bytes, way));
         Factors& of = entrants.back().of;
         of.push_back({"way", quoted(way.has_buffers ? "buffers" : "whole")});

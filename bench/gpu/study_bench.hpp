@@ -43,7 +43,7 @@ inline void in_turns(std::vector<Entrant>& entrants) {
 
 // How a text gets through the device: as a whole or in buffers, each of which is copied in,
 // transformed and copied out before the next one, from and to memory that is pinned or not.
-struct Way {
+struct CopyWay {
   bool has_buffers = false;
   bool is_pinned = true;
 };
@@ -168,7 +168,7 @@ class StudyBench {
 
   // Copies and kernel one after the other, on one stream.
   [[nodiscard]] Entrant on_device(const cuda::DeviceKernel& kernel, std::size_t bytes,
-                                  Way way = {}) {
+                                  CopyWay way = {}) {
     if (!way.is_pinned && pageable_text_.empty()) {
       pageable_text_.assign(text(bytes_).begin(), text(bytes_).end());
     }
@@ -323,7 +323,7 @@ class StudyBench {
   static constexpr std::size_t image_room = std::size_t{1} << 16;
 
   // One buffer, or the whole text: to the device, through the kernel, back.
-  void through_device(const cuda::DeviceKernel& kernel, const test::RawSubject& subject, Way way,
+  void through_device(const cuda::DeviceKernel& kernel, const test::RawSubject& subject, CopyWay way,
                       const std::uint8_t* in, std::uint8_t* out, std::size_t at,
                       std::size_t bytes) {
     if (way.is_pinned) {

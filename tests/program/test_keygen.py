@@ -99,7 +99,7 @@ def test_the_passphrase_is_asked_twice(folder):
     assert code == 0, shown
     assert PASSPHRASE.decode() not in shown
     code, shown = on_a_terminal(["keygen", "-p"], [])
-    assert code == USAGE and "no text for a terminal" in shown
+    assert code == USAGE and "not text for a terminal" in shown
 
 
 def test_post_quantum_keys_need_a_new_libcrypto(folder):

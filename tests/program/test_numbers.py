@@ -19,7 +19,7 @@ OPTIONS = {
 def test_zeros_in_front_are_refused(option, number, keys, folder):
     (folder / "plain").write_bytes(b"text")
     command, *rest = [word.replace("RECIPIENT", keys.recipient) for word in OPTIONS[option]]
-    says = "no number of bytes" if option == "--piece" and number[0] == "+" else "numbers are decimal"
+    says = "not a number of bytes" if option == "--piece" and number[0] == "+" else "numbers are decimal"
     said = fail(command, option, number, *rest, code=USAGE, says=says, cwd=folder)
     assert f"'{number}'" in said.err
     assert [path.name for path in folder.iterdir()] == ["plain"]

@@ -239,7 +239,7 @@ def test_a_fifo_where_others_write_gets_nothing_unasked(mode, plain, sealing, ke
         for name in ("shared/out", "link"):
             fail(
                 "decrypt", "-i", keys.path, "-o", name, "plain.paes",
-                cwd=folder, code=FAILURE, says="no regular file, and may be another user's",
+                cwd=folder, code=FAILURE, says="not a regular file, and may be another user's",
             )
     finally:
         loot = reader.close()
@@ -291,7 +291,7 @@ def test_a_fifo_under_a_derived_name_needs_force(force, plain, sealing, keys, fo
         loot = reader.close()
     assert (done.code, loot) == ((OK, text) if force else (FAILURE, b""))
     if not force:
-        program.assert_error_lines(done.err, "no regular file")
+        program.assert_error_lines(done.err, "not a regular file")
 
 
 def test_own_fifos_and_descriptors_are_written_to(plain, sealing, keys, folder):

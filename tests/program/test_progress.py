@@ -190,7 +190,7 @@ def test_a_size_is_that_of_one_pipe(keys, tmp_path):
         fail(*words, stdin=opened, code=USAGE, says="standard input: its size is known")
     for more in (["plain", "-"], ["--recursive", "."], ["--files-from", "plain"]):
         fail(*words, *more, code=USAGE, says="size: --size is that of one pipe", cwd=tmp_path)
-    fail(*words[:-1], "much", code=USAGE, says="no number of bytes")
+    fail(*words[:-1], "much", code=USAGE, says="not a number of bytes")
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".paes"] == []
 
 

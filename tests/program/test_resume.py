@@ -488,9 +488,9 @@ def test_what_cannot_be_resumed_is_a_usage_error(plain, sealing, opening, keys, 
     own = ["-i", keys.path]
     fail(*resume, *to, plain, code=USAGE, says="could not open what it has to continue")
     fail(*resume, *own, "--new-identity", folder / "k", plain, code=USAGE, says="--new-identity")
-    fail(*resume, *to, *own, "-o", "-", plain, code=USAGE, says="standard output: is no regular")
-    fail(*resume, *to, *own, "-o", folder / "o", stdin=b"x", code=USAGE, says="no regular file")
-    fail(*resume, *to, *own, "-o", "/dev/null", plain, code=USAGE, says="no regular file")
+    fail(*resume, *to, *own, "-o", "-", plain, code=USAGE, says="standard output: is not a regular")
+    fail(*resume, *to, *own, "-o", folder / "o", stdin=b"x", code=USAGE, says="not a regular file")
+    fail(*resume, *to, *own, "-o", "/dev/null", plain, code=USAGE, says="not a regular file")
     fail(*opening, "--range", "0-1", "-o", folder / "o", plain, code=USAGE, says="range: does not")
     assert program.tree(folder) == before
 
