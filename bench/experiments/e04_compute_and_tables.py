@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared."""
 from laboratory import contests, device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import by_parts, is_more
 from laboratory.published import label, value as published
 from laboratory.values import derive, size
@@ -19,7 +19,7 @@ def measure(lab):
         contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=(count,), rounds=3,
                          first="ratio to compute")
     if lab.quick and "sizes" not in lab.chosen:
-        lab.leave_out("128 and 255 MB", "for the time; --full has them")
+        lab.leave_out(" and ".join(map(size, SIZES[3:])), "for the time; --full has them")
     device.measure_too(lab, "E4")
 
 
@@ -153,6 +153,29 @@ def show(measured):
                   "to save. libcrypto reads no tables here: it uses the processor's AES instructions."])
 
 
+def beside(measured):
+    """The largest data of each executor, with all threads or ranks that have a core each."""
+    cores = measured.machine["cores"]
+    for key, factor in (("sequential", "threads"), ("openmp", "threads"), ("mpi", "ranks")):
+        counts = [count for count in measured.factors(factor, "ratio to compute", kernel="tables")
+                  if (count == 1) == (key == "sequential") and count <= cores]
+        of = {"kernel": "tables", factor: counts[-1]} if counts else {}
+        sizes = measured.factors("bytes", "ratio to compute", **of) if of else []
+        ratio = measured.value("ratio to compute", bytes=sizes[-1], **of) if sizes else None
+        here = (derive("percent less", ratio), f" % with {counts[-1]} {factor[:-1]}{'' if counts[-1] == 1 else 's'}, "
+                f"{size(sizes[-1])}") if ratio else ()
+        yield Counterpart(BESIDE[key], f"reduction_percent_aim_over_ci/{key}", None, here,
+                          measured.why_not("MPI" if key == "mpi" else "OpenMP"))
+    less = [value for size_, value in less_on_device(measured)[", copies included"].items() if size_ >= SIZES[0]]
+    yield Counterpart(BESIDE["cuda"], "reduction_percent_aim_over_ci/cuda", None,
+                      (min(less, key=float), " to ", max(less, key=float), " %, copies included") if less else (),
+                      measured.why_not("CUDA"))
+
+
+# The claims that have the published figures.
+BESIDE = {"sequential": "ci-aim.reduction-sequential", "openmp": "ci-aim.reduction-openmp",
+          "mpi": "ci-aim.reduction-openmp", "cuda": "ci-aim.reduction-cuda"}
+
 EXPERIMENT = Experiment(
     name="E4", title="Computing against tables",
     did=("ci-aim.versions", "ci-aim.key", "ci-aim.programs", "ci-aim.cuda", "ci-aim.machines", "ci-aim.sizes"),
@@ -160,4 +183,4 @@ EXPERIMENT = Experiment(
             "pousa.openssl-faster"),
     here="The kernels `compute` and `tables`, and libcrypto, AES-128-ECB, one thread and all cores; each size "
          "and number of threads is one run in which the kernels take turns.",
-    measure=measure, show=show, seconds={"quick": 11, "full": 95})
+    measure=measure, show=show, beside=beside, seconds={"quick": 11, "full": 95})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E7: 3DES compared with AES-256, and ECB with CTR, by size; with a GPU, the processor compared with CUDA."""
 from laboratory import contests, device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import QUARTER, TWICE, by_parts, is_more, is_near
 from laboratory.published import look_up, value as published
 from laboratory.values import derive, given, size
@@ -215,6 +215,32 @@ def show(measured):
                   "program gets faster than the other: between two sizes that were measured."])
 
 
+def crossing(speedups):
+    """Where one program gets faster than the other, in words."""
+    slower = [size(size_) for size_, speedup in speedups.items() if float(speedup) < 1]
+    faster = [size(size_) for size_, speedup in speedups.items() if float(speedup) > 1]
+    if slower and faster:
+        return f"between {slower[-1]} and {faster[0]}"
+    return f"above {slower[-1]}" if slower else f"below {faster[0]}, if at all"
+
+
+def beside(measured):
+    why = measured.why_not("CUDA")
+    for name, cipher in PLAIN.items():
+        speedups = speedups_on_device(measured, cipher)
+        yield Counterpart("pizzuti.speedups", f"max_speedup/{name}", None,
+                          (max(speedups.values(), key=float), " with every step computed") if speedups else (), why)
+        yield Counterpart("pizzuti.crossover", f"sequential_faster_below/{name}", None,
+                          (crossing(speedups),) if speedups else (), why)
+    for executor, claim, where in (("sequential", "pizzuti.3des-slower", "on one core"),
+                                   ("cuda", "pizzuti.3des-slower-on-gpu", "with CUDA")):
+        of = dict(choice="compute", executor=executor)
+        sizes = measured.factors("bytes", **of)
+        rate = measured.value("rate to aes-256-ecb", cipher=PLAIN["3des"], bytes=sizes[-1], **of) if sizes else None
+        yield Counterpart(claim, f"ratio_3des_to_aes_time/{executor}", None,
+                          (derive("inverse", rate), f" {where}, {size(sizes[-1])}") if rate else (), why)
+
+
 EXPERIMENT = Experiment(
     name="E7", title="3DES and AES-256, ECB and CTR",
     did=("pizzuti.aim", "pizzuti.key", "pizzuti.buffers", "pizzuti.ctr-transfer", "pizzuti.machine",
@@ -222,6 +248,6 @@ EXPERIMENT = Experiment(
     judges=("pizzuti.3des-slower", "pizzuti.ctr-like-ecb", "pizzuti.speedups", "pizzuti.constant-speedup",
             "pizzuti.crossover",
             "pizzuti.3des-slower-on-gpu", "pizzuti.parallel-3des-beats-aes", "pizzuti.3des-gains-more"),
-    here="Encryption by the kernel `compute` and by the fastest constant-time kernels on one core, in memory, pieces "
-         "of 512 KB; where there is a GPU, the same two kinds of its kernels beside them.",
-    measure=measure, show=show, seconds={"quick": 14, "full": 45})
+    here="Encryption by the kernel `compute` and by the fastest constant-time kernels on one core, in memory, "
+         f"pieces of {size(BUFFER)}; where there is a GPU, the same two kinds of its kernels beside them.",
+    measure=measure, show=show, beside=beside, seconds={"quick": 14, "full": 45})

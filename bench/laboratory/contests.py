@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `paes-bench` and records its rows as measurements, with the names of their factors."""
 from . import programs
+from .values import size as size_in_words
 
 
 def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), directions=("encrypt",),
@@ -9,9 +10,9 @@ def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), direc
     """Runs `paes-bench threads` once for each size, and records each row's time and its ratio to the first
     row. `first` names that ratio ("speedup", "ratio to compute"). Without `piece_sizes` each thread takes an equal
     share of a message, as in the studies, but at most 256 KiB."""
-    for size in sizes:
+    for size in lab.as_time_allows(sizes, lambda size: f"{', '.join(directions)} {size_in_words(size)} with {', '.join(kernels)}"):
         share = max(-(-size // (16 * max(counts))) * 16, 16)
-        lab.step(f"{', '.join(ciphers)}, {size} bytes")
+        lab.step(f"{', '.join(ciphers)}, {size_in_words(size)}")
         document = programs.paes_bench(
             "threads", "--cipher", ",".join(ciphers), "--kernel", ",".join(kernels), "--direction",
             ",".join(directions), "--size", size, "--threads", ",".join(map(str, counts)), "--schedule",

@@ -51,7 +51,7 @@ def _lines(axes, panel):
                             markersize=5, markerfacecolor=fill, label=plain(series.label), **KINDS[series.kind])
         styles[series.label] = line
     if panel.logx:
-        axes.set_xscale("log", base=2 if panel.x_is == "bytes" else 10)
+        axes.set_xscale("log", base=10 if panel.x_is == "number" else 2)
     if panel.logy:
         axes.set_yscale("log")
     ticks = sorted({float(x) for series in panel.series for x, _ in _points(series)})
@@ -65,6 +65,7 @@ def _lines(axes, panel):
         axes.xaxis.set_minor_locator(ticker.NullLocator())
     elif len(ticks) <= 10:
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.xaxis.set_minor_locator(ticker.NullLocator())
 
 
 def _bars(axes, panel):

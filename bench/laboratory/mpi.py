@@ -37,7 +37,7 @@ def in_turns(lab, counts, kind, sizes, *arguments, rounds):
     """Runs each number of ranks once in each round. Returns rows[ranks][place of the size]: a list with a row
     for each round."""
     rows = {ranks: [[] for _ in sizes] for ranks in counts}
-    for turn in range(rounds):
+    for turn in lab.as_time_allows(range(rounds), lambda turn: f"round {turn + 1} of {', '.join(map(str, counts))} ranks"):
         for ranks in counts:
             lab.step(f"{ranks} ranks, {kind}, round {turn + 1} of {rounds}")
             found = bench(ranks, kind, "--bytes", ",".join(map(str, sizes)), *arguments)
