@@ -122,7 +122,7 @@ def show(measured):
                   "pousa.cuda-magnitude": judge_cuda(measured, ORDER),
                   "ci-aim.earlier-speed": judge_cuda(measured, 1),
                   "ci-aim.computing-on-gpu": judge_cuda(measured, ORDER)},
-                 [by_cores(measured), by_size(measured, sizes)], tables,
+                 [*([by_cores(measured)] if efficiency_rows else []), by_size(measured, sizes)], tables,
                  ["Each ratio was formed in one round and is the median of the rounds. Well: the largest message "
                   "reaches nine tenths of perfect scaling; in part: six tenths. A higher order, or far higher: ten "
                   "times all cores'. Where all cores were not measured beside the device, they count as one core "
