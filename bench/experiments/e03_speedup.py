@@ -88,14 +88,12 @@ def by_cores(measured):
                                      [measured.value("speedup", bytes=sizes[-1], **{factor: count}, **of)
                                       for count in some]))
     last = len(e01.SIZES) - 1
-    most = [published("pousa/cores/openmp")]
-    series.append(Series(label(f"{PUBLISHED}/openmp"), most, [published(f"{PUBLISHED}/openmp_8/{last}")], "published"))
-    keys = ("mpi_8", "mpi_16", "mpi_32")
-    most += published_values("pousa/cores/mpi")
-    series.append(Series(label(f"{PUBLISHED}/mpi"), most[1:], [published(f"{PUBLISHED}/{key}/{last}") for key in keys],
-                         "published"))
-    ends = [given(1), max((*most, given(cores)), key=float)]
-    series.append(Series("ideal", ends, [given(float(end)) for end in ends], "ideal"))
+    for executor, counts, keys in (("openmp", [published("pousa/cores/openmp")], ("openmp_8",)),
+                                   ("mpi", published_values("pousa/cores/mpi"), ("mpi_8", "mpi_16", "mpi_32"))):
+        series.append(Series(label(f"{PUBLISHED}/{executor}"), counts,
+                             [published(f"{PUBLISHED}/{key}/{last}") for key in keys], "published"))
+    most = max(cores, *(float(count) for count in counts))
+    series.append(Series("ideal", [given(1), given(most)], [given(1), given(most)], "ideal"))
     return Panel("Speedup against cores", "threads, ranks or cores", "times as fast", series, logx=True, logy=True,
                  x_is="cores")
 

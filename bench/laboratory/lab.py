@@ -17,6 +17,7 @@ from .results import LEFT_OUT, VERSION, ResultFile, is_whole
 # out.
 QUICK_SECONDS = 225
 NO_TIME = "no time was left for it in --quick; --continue measures it"
+STOPPED_AFTER_S = 15  # an experiment at the soonest: a short one that is disturbed takes as long
 SHORTEST_S = 1.0  # in which the use of the processors can be counted
 
 
@@ -40,11 +41,12 @@ class TimeLimit:
 
 def time_limit(ends, waiting):
     """The limit of the first of the experiments that wait, if the run ends then. Each has the part of the time that it
-    has of the expected time, and is stopped so that the others have what they are expected to need."""
+    has of the expected time. It is stopped after twice as long, but not sooner than STOPPED_AFTER_S, or later if the
+    others then still have the time that they are expected to need."""
     expected = [experiment.seconds["quick"] for experiment in waiting]
-    now = time.monotonic()
-    share = now + (ends - now) * expected[0] / max(sum(expected), 1)
-    return TimeLimit(share, max(share, ends - sum(expected[1:])))
+    begin = time.monotonic()
+    share = (ends - begin) * expected[0] / max(sum(expected), 1)
+    return TimeLimit(begin + share, min(max(begin + 2 * share, begin + STOPPED_AFTER_S, ends - sum(expected[1:])), ends))
 
 
 class Lab:
