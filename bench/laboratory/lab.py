@@ -255,10 +255,23 @@ def measure(experiment, lab, document, ends=math.inf):
     return entry
 
 
+def has_part(entry):
+    return entry is not None and entry.get("cut", False)
+
+
+def says_less(entry, old):
+    """Whether there was less time for an experiment than when its old entry was measured."""
+    if old is None or old["outcome"] != "measured":
+        return False
+    return entry["outcome"] == LEFT_OUT or has_part(entry) and len(entry["measurements"]) < len(old["measurements"])
+
+
 def run(experiments, file: ResultFile, limit_seconds=None, again=False):
-    """Measures the experiments that the file lacks, or all of them with `again`. An old entry stays until a new one replaces it."""
+    """Measures the experiments that the file lacks, or all of them with `again`; those that have a part come last. An old
+    entry stays until one that says more replaces it."""
     document = file.document
     waiting = [e for e in experiments if again or not is_whole(document["experiments"].get(e.name))]
+    waiting.sort(key=lambda e: has_part(document["experiments"].get(e.name)))
     progress = Progress(waiting, document["effort"])
     ends = time.monotonic() + (limit_seconds or math.inf)
     for place, experiment in enumerate(waiting):
@@ -271,7 +284,8 @@ def run(experiments, file: ResultFile, limit_seconds=None, again=False):
                      "reason": NO_TIME}
         else:
             entry = measure(experiment, lab, document, limit.end)
-        file.store(experiment.name, entry)
+        if not says_less(entry, document["experiments"].get(experiment.name)):
+            file.store(experiment.name, entry)
         progress.end(entry["seconds"])
         if "reason" in entry:
             print(f"  {entry['outcome']}: {entry['reason']}", file=sys.stderr)

@@ -567,11 +567,19 @@ def test_what_there_is_no_time_for_is_left_out_and_measured_later(empty, capsys,
     assert document["finished"] and not results.is_complete(document)
     assert capsys.readouterr().err.count("  left out: ") == 3
 
-    later = [experiment(one.name, one.measure and takes(0.01), 0, uses=one.uses) for one in table]
+    # With no time for them, what was measured stays. What has nothing comes first.
+    order = []
+    again = [experiment("E1", lambda lab_: order.append("E1") or takes(60)(lab_), 1),
+             experiment("E2", lambda lab_: order.append("E2") or takes(60)(lab_), 1)]
+    lab.run(again, empty, limit_seconds=4)
+    assert order[0] == "E2" and results.load(empty.path)["experiments"]["E1"] == first
+
+    later = [experiment(one.name, one.measure and takes(0.01), 1, uses=one.uses) for one in table]
     lab.run(later, empty, limit_seconds=60)
     document = results.load(empty.path)
     outcomes = [entry["outcome"] for entry in document["experiments"].values()]
-    assert outcomes == ["measured", "measured", "derived", "measured"] and results.is_complete(document)
+    assert outcomes == ["measured", "measured", "derived", "measured"]
+    assert results.is_complete(document)
     assert len(document["experiments"]["E1"]["measurements"]) == 3 and "cut" not in document["experiments"]["E1"]
     lab.run([experiment(one.name, takes(60), 0) for one in later], empty, limit_seconds=0.5)
     assert results.load(empty.path)["experiments"] == document["experiments"]  # nothing was measured again
