@@ -27,7 +27,7 @@ from laboratory import (  # noqa: E402
     answers, beside, device, distil, energy, figures, lab, markdown, page, programs as lab_programs, published, results,
     tables, values)
 from laboratory.experiment import (  # noqa: E402
-    Experiment, Failed, Measured, OutOfTime, Shown, TimedOut, Unavailable, Verdict)
+    Experiment, Failed, Measured, OutOfTime, Shown, TimedOut, Unavailable)
 from laboratory.presentation import presentation  # noqa: E402
 
 RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
@@ -831,7 +831,7 @@ in two lines.
 
 ## Exercise 1
 
-    ./dev lab >file
+    ./dev lab <b>file
     a `b`
 """
 
@@ -845,7 +845,7 @@ def test_answers_are_handed_in_with_the_page(tmp_path):
     (div,) = [div for div in tree.iter("div") if div.get("class") == "answers"]
     assert [(child.tag, words_of(child)) for child in div] == [
         ("h2", "Ada <script>alert(1)</script>"), ("p", "Group 3 & more in two lines."), ("h3", "Exercise 1"),
-        ("pre", "./dev lab >file\na `b`")]
+        ("pre", "./dev lab <b>file\na `b`")]
     assert answers.as_html("") == '<div class="answers"></div>'
     (tmp_path / "latin").write_bytes(b"\xe9")
     done = run("report", RECORDED[0], "--answers", tmp_path / "latin", "--output", made)
