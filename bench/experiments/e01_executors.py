@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""E1: AES-128 with every step computed, on data of 1 KB to 255 MB: one thread, OpenMP, MPI and CUDA."""
+"""E1: AES-128 with every step computed, on data of 1 KiB to 255 MiB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.judgement import QUARTER, by_parts, is_more, is_near
-from laboratory.published import label, value as published, values as published_values
+from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
 from laboratory.values import derive, given, size
 
 KB, MB = 1 << 10, 1 << 20
@@ -19,7 +19,7 @@ def measure(lab):
     contests.threads(lab, sizes=lab.sizes(lab.pick(SIZES[:3], SIZES[:4])), counts=counts, rounds=rounds,
                      directions=("decrypt",), first="speedup")
     if lab.quick and sizes[-1] < SIZES[4]:
-        lab.leave_out("128 and 255 MB", "for the time; --full has them")
+        lab.leave_out(" and ".join(map(size, SIZES[4:])), "for the time; --full has them")
     if counts == (1,):
         lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
     measure_ranks(lab, rounds)
@@ -41,7 +41,7 @@ def measure_ranks(lab, rounds):
                 for place, _ in enumerate(sizes):
                     record_ranks(lab, quantity, {ranks: rows[ranks][place] for ranks in counts})
         if "sizes" not in lab.chosen:
-            lab.leave_out("MPI above 15 MB, in memory above 128 MB",
+            lab.leave_out(f"MPI above {size(SIZES[3])}, in memory above {size(SIZES[4])}",
                           "for the time: each run is checked by encrypting and decrypting once more")
     except Unavailable as reason:
         lab.leave_out("MPI", str(reason))
@@ -83,9 +83,18 @@ def lines(measured, direction):
         yield "CUDA", dict(executor="cuda", direction=direction)
 
 
+def drawn(measured, direction):
+    """(label, factors) of one line for each executor: the most threads or ranks that have a core each."""
+    found = {}
+    for name, of in lines(measured, direction):
+        if of["executor"] not in found or of.get("threads", of.get("ranks", 1)) <= measured.machine["cores"]:
+            found[of["executor"]] = name, of
+    return found.values()
+
+
 def panel(measured, direction):
     series = []
-    for name, of in lines(measured, direction):
+    for name, of in drawn(measured, direction):
         sizes = measured.factors("bytes", "time", **of)
         series.append(Series(name, [given(size_) for size_ in sizes],
                              [measured.value("time", bytes=size_, **of) for size_ in sizes]))
@@ -105,9 +114,8 @@ def table(measured, direction):
 
 
 def study_table():
-    keys = ("sequential", "openmp_8", "mpi_8", "mpi_16", "mpi_32", "cuda")
-    return Table("seconds to encrypt", ["", *[size(size_) for size_ in SIZES]],
-                 [[label(f"pousa/time_s/{key}"), *published_values(f"pousa/time_s/{key}")] for key in keys],
+    return Table("seconds to encrypt", ["", *published_sizes("pousa")],
+                 [[label(f"pousa/time_s/{key}"), *published_values(f"pousa/time_s/{key}")] for key in EXECUTORS],
                  "pousa.times")
 
 
@@ -186,6 +194,8 @@ def judge_openmp_like_mpi(measured):
                  for of in (dict(executor="mpi", ranks=count), dict(executor="openmp", threads=count))]
         if all(times):
             ratios[size_] = derive("quotient", *times)
+    if not ratios:
+        return Verdict("open", ["threads and ranks were not measured on data of one size"])
     parts = [is_near(ratio, 1, QUARTER) for size_, ratio in ratios.items() if size_ != KB]
     here = [f"with {count} of each, ranks took ",
             *separated([[ratio, f" times as long as threads at {size(size_)}"] for size_, ratio in ratios.items()], ", ")]
@@ -218,6 +228,8 @@ def judge_mpi_linear(measured):
     here += ["; a byte of the largest took ", growth, " times as long as one of the smallest"]
     if float(shares[-1]) < IN_PART:
         return Verdict("does not hold", here)
+    if len(sizes) < 2:
+        return Verdict("open", [*here, "; one size does not show how the time grows"])
     is_linear = all(float(share) >= LINEAR for share in shares) and is_near(growth, 1, QUARTER)
     return Verdict("holds" if is_linear else "in part", here)
 
@@ -286,6 +298,47 @@ def show(measured):
                   "least nine tenths of perfect scaling at every size; in part: six tenths at the largest."])
 
 
+def like(measured, key):
+    """(factors, words) of what stands beside a row of published figures, such as "mpi_32": as many threads or ranks as
+    there, or else as many of the cores as are here."""
+    executor, _, wanted = key.partition("_")
+    of = dict(executor=executor, direction="encrypt")
+    factor = {"openmp": "threads", "mpi": "ranks"}.get(executor)
+    if factor is None:
+        return of, ""
+    counts = measured.factors(factor, "time", **of)
+    cores = measured.machine["cores"]
+    count = int(wanted) if int(wanted) in counts else max((n for n in counts if n <= min(cores, int(wanted))), default=0)
+    beyond = "" if count <= cores else ", more than cores"
+    return {**of, factor: count}, f" with {count} {factor[:-1]}{'' if count == 1 else 's'}{beyond}"
+
+
+WHY_NOT = {"openmp": "OpenMP", "mpi": "MPI", "cuda": "CUDA"}  # what is left out where an executor is
+
+
+def by_size(measured, claim, table, key, quantity, unit=""):
+    """Counterparts of a row of published figures, one for each size."""
+    of, words = like(measured, key)
+    why = measured.why_not(WHY_NOT.get(of["executor"], ""))
+    for index, size_ in enumerate(SIZES):
+        value = measured.value(quantity, bytes=size_, **of)
+        yield Counterpart(claim, f"{table}/{key}", index, (value, unit, words) if value else (), why)
+
+
+EXECUTORS = ("sequential", "openmp_8", "mpi_8", "mpi_16", "mpi_32", "cuda")  # rows of published figures
+
+
+def beside(measured):
+    for key in EXECUTORS:
+        yield from by_size(measured, "pousa.times", "time_s", key, "time", " s")
+    of = dict(executor="cuda", direction="encrypt")
+    sizes = measured.factors("bytes", "speedup", **of)
+    equal = measured.value("speedup", bytes=sizes[-1], **of) if sizes else None
+    yield Counterpart("pousa.cores-to-equal-cuda", "in_words/mpi_cores_to_equal_cuda", None,
+                      (equal, f" cores that scale perfectly ({size(sizes[-1])})") if equal else (),
+                      measured.why_not("CUDA"))
+
+
 EXPERIMENT = Experiment(
     name="E1", title="AES-128 by executor",
     did=("pousa.aim", "pousa.programs", "pousa.sbox-table", "pousa.shares", "pousa.mpi", "pousa.cuda", "pousa.machines",
@@ -296,4 +349,4 @@ EXPERIMENT = Experiment(
     here="The kernel `compute` (each step of FIPS 197, S-box from a table) in ECB: one thread, OpenMP with a "
          "static schedule and equal shares, MPI ranks where paes-mpi is built, all on one machine. Where there "
          "is a GPU, its kernel `cuda_compute`, from pinned memory to pinned memory.",
-    measure=measure, show=show, seconds={"quick": 26, "full": 240})
+    measure=measure, show=show, beside=beside, seconds={"quick": 26, "full": 240})

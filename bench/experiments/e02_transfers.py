@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """E2: what the copies to the device and back cost, compared with the encryption. It needs a CUDA device."""
 from laboratory import device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.judgement import by_parts, is_more
-from laboratory.published import label, values as published_values
+from laboratory.published import label, sizes as published_sizes, values as published_values
 from laboratory.values import derive, size
 
 from . import e01_executors as e01
 
-STUDY_SIZES = [size(size_) for size_ in e01.SIZES]
+STUDY_SIZES = published_sizes("pousa")
 PARTS = {"host_to_device": "host to device", "encrypt": "encryption", "device_to_host": "device to host"}
 
 
@@ -62,6 +62,13 @@ def judge_influence(measured, sizes):
                     f", and not below all cores at {', '.join(map(size, above))}" if above else ""])
 
 
+def beside(measured):
+    for key, quantity in (*PARTS.items(), ("total", "total")):
+        for index, size_ in enumerate(e01.SIZES):
+            value = measured.value(quantity, bytes=size_)
+            yield Counterpart("pousa.copies-table", f"cuda_split_s/{key}", index, (value, " s") if value else ())
+
+
 def show(measured):
     sizes = measured.factors("bytes")
     if not sizes:
@@ -101,4 +108,4 @@ EXPERIMENT = Experiment(
     did=("pousa.copies-table",), judges=("pousa.copies-matter-little", "meyer.outlook-transfers"),
     here="Copies and kernel one after the other, and overlapped in pieces; and the whole beside what E1 measured of "
          "the processor.",
-    measure=measure, show=show, bare=True, seconds={"quick": 1, "full": 1})
+    measure=measure, show=show, beside=beside, bare=True, seconds={"quick": 1, "full": 1})

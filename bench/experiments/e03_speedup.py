@@ -2,7 +2,7 @@
 """E3: speedup and efficiency, from E1's measurements."""
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import is_more
-from laboratory.published import label, values as published_values
+from laboratory.published import label, value as published, values as published_values
 from laboratory.values import derive, given, size
 
 from . import e01_executors as e01
@@ -20,13 +20,14 @@ def lines(measured):
 ORDER = 10  # times as much: another order of magnitude
 
 
-def judge_openmp(measured, sizes):
+def judge_openmp(measured):
     counts = [count for count in e01.counts_within_cores(measured, "threads", "openmp") if count > 1]
     if not counts:
         return Verdict("open", ["no number of threads above one had a core for each"])
     count = counts[-1]
-    at = [measured.value("speedup", bytes=size_, threads=count, executor="openmp", direction="encrypt")
-          for size_ in (sizes[0], sizes[-1])]
+    of = dict(threads=count, executor="openmp", direction="encrypt")
+    sizes = measured.factors("bytes", "speedup", **of)
+    at = [measured.value("speedup", bytes=size_, **of) for size_ in (sizes[0], sizes[-1])]
     efficiency = derive("percent of", at[1], given(count))
     outcome = ("holds" if float(efficiency) >= e01.LINEAR else "in part" if float(efficiency) >= e01.IN_PART
                else "does not hold")
@@ -49,8 +50,61 @@ def judge_cuda(measured, factor):
                              f" times as fast as all cores with `compute` at {size(largest)}"])
 
 
+PUBLISHED = "pousa/speedup_over_sequential"
+
+
+def by_size(measured, sizes):
+    """The figure of speedups by size: of each executor one line."""
+    series, ideal = [], {}
+    for name, of in e01.drawn(measured, "encrypt"):
+        count = of.get("threads", of.get("ranks"))
+        if of["executor"] == "sequential" or count == 1:
+            continue
+        series.append(Series(name, [given(size_) for size_ in sizes],
+                             [measured.value("speedup", bytes=size_, **of) for size_ in sizes]))
+        if count is not None:
+            ideal[count] = Series(f"ideal: {count}", [given(sizes[0]), given(e01.SIZES[-1])], [given(count)] * 2, "ideal")
+    has_cuda = measured.find("speedup", executor="cuda")
+    for key in ("openmp_8", "mpi_32", *(["cuda"] if has_cuda else [])):
+        series.append(Series(label(f"{PUBLISHED}/{key}"), [given(size_) for size_ in e01.SIZES],
+                             published_values(f"{PUBLISHED}/{key}"), "published"))
+    return Panel("Speedup against size", "bytes", "times as fast", [*series, *ideal.values()], logx=True, logy=True,
+                 x_is="bytes")
+
+
+def by_cores(measured):
+    """The figure of speedups by cores, each executor on the largest data that it was measured on."""
+    series, cores = [], measured.machine["cores"]
+    for executor, factor, name in (("openmp", "threads", "OpenMP"), ("mpi", "ranks", "MPI")):
+        of = dict(executor=executor, direction="encrypt")
+        sizes = measured.factors("bytes", "speedup", **of)
+        counts = [count for count in measured.factors(factor, "speedup", **of) if count > 1]
+        within = [count for count in counts if count <= cores]
+        beyond = [count for count in counts if count > cores]
+        # The second line begins where the first ends.
+        for words, some in (("", within), (", more than cores", [*within[-1:], *beyond] if beyond else [])):
+            if some:
+                series.append(Series(f"{name}{words}, {size(sizes[-1])}", [given(count) for count in some],
+                                     [measured.value("speedup", bytes=sizes[-1], **{factor: count}, **of)
+                                      for count in some]))
+    last = len(e01.SIZES) - 1
+    for executor, counts, keys in (("openmp", [published("pousa/cores/openmp")], ("openmp_8",)),
+                                   ("mpi", published_values("pousa/cores/mpi"), ("mpi_8", "mpi_16", "mpi_32"))):
+        series.append(Series(label(f"{PUBLISHED}/{executor}"), counts,
+                             [published(f"{PUBLISHED}/{key}/{last}") for key in keys], "published"))
+    most = max(cores, *(float(count) for count in counts))
+    series.append(Series("ideal", [given(1), given(most)], [given(1), given(most)], "ideal"))
+    return Panel("Speedup against cores", "threads, ranks or cores", "times as fast", series, logx=True, logy=True,
+                 x_is="cores")
+
+
+def beside(measured):
+    for key in e01.EXECUTORS[1:]:
+        yield from e01.by_size(measured, "pousa.speedups", "speedup_over_sequential", key, "speedup", " times")
+
+
 def show(measured):
-    series, rows, efficiency_rows = [], [], []
+    rows, efficiency_rows = [], []
     sizes = measured.factors("bytes", "speedup", direction="encrypt")
     for name, of, count in lines(measured):
         values = [measured.value("speedup", bytes=size_, **of) for size_ in sizes]
@@ -58,25 +112,15 @@ def show(measured):
         if count is not None:
             efficiency_rows.append([name, *[derive("percent of", value, given(count)) if value else None
                                             for value in values]])
-        series.append(Series(name, [given(size_) for size_ in sizes], values))
-    has_cuda = any(of["executor"] == "cuda" for _, of, _ in lines(measured))
-    for key in ("openmp_8", "mpi_32", *(["cuda"] if has_cuda else [])):
-        path = f"pousa/speedup_over_sequential/{key}"
-        series.append(Series(label(path), [given(size_) for size_ in e01.SIZES], published_values(path), "published"))
-    counts = [count for _, of, count in lines(measured) if of["executor"] == "openmp"]
-    for count in dict.fromkeys(counts):
-        series.append(Series(f"ideal: {count}", [given(sizes[0]), given(e01.SIZES[-1])],
-                             [given(count), given(count)], "ideal"))
     heads = ["", *[size(size_) for size_ in sizes]]
-    panel = Panel("Speedup over one thread", "bytes", "times as fast", series, logx=True, logy=True, x_is="bytes")
     tables = [Table("Speedup (of MPI: over one rank)", heads, rows)]
     if efficiency_rows:
         tables.append(Table("Efficiency, per cent", heads, efficiency_rows))
-    return Shown({"pousa.openmp-scales": judge_openmp(measured, sizes),
+    return Shown({"pousa.openmp-scales": judge_openmp(measured),
                   "pousa.cuda-magnitude": judge_cuda(measured, ORDER),
                   "ci-aim.earlier-speed": judge_cuda(measured, 1),
                   "ci-aim.computing-on-gpu": judge_cuda(measured, ORDER)},
-                 [panel], tables,
+                 [*([by_cores(measured)] if efficiency_rows else []), by_size(measured, sizes)], tables,
                  ["Each ratio was formed in one round and is the median of the rounds. Well: the largest message "
                   "reaches nine tenths of perfect scaling; in part: six tenths. A higher order, or far higher: ten "
                   "times all cores'. Where all cores were not measured beside the device, they count as one core "
@@ -88,4 +132,4 @@ EXPERIMENT = Experiment(
     did=("pousa.speedup-defined", "pousa.speedups", "ci-aim.speedup-defined"),
     judges=("pousa.openmp-scales", "pousa.cuda-magnitude", "ci-aim.earlier-speed", "ci-aim.computing-on-gpu"),
     here="The quotients of E1's measurements.",
-    measure=None, uses="E1", show=show, seconds={"quick": 0, "full": 0})
+    measure=None, uses="E1", show=show, beside=beside, seconds={"quick": 0, "full": 0})

@@ -2,7 +2,7 @@
 """E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared by executor: one
 thread, OpenMP, MPI and CUDA; and which of the two gains most where."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.judgement import by_parts, is_more
 from laboratory.published import label, look_up, value as published
 from laboratory.values import derive, given, size
@@ -29,7 +29,7 @@ def measure(lab):
     else:
         lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
     if lab.quick and "sizes" not in lab.chosen:
-        lab.leave_out("128 and 255 MB", "for the time; --full has them")
+        lab.leave_out(" and ".join(map(size, SIZES[3:])), "for the time; --full has them")
     # 1 is the first, because speedups are over one rank.
     measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cores))])), lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
     device.measure_too(lab, "E4")
@@ -366,6 +366,31 @@ def show(measured):
                   "than these says nothing."])
 
 
+def beside(measured):
+    """The largest data of each executor, with all threads or ranks that have a core each."""
+    cores = measured.machine["cores"]
+    for key, factor in (("sequential", "threads"), ("openmp", "threads"), ("mpi", "ranks")):
+        if BESIDE[key] not in EXPERIMENT.judges:
+            continue
+        counts = [count for count in measured.factors(factor, "ratio to compute", kernel="tables")
+                  if (count == 1) == (key == "sequential") and count <= cores]
+        of = {"kernel": "tables", factor: counts[-1]} if counts else {}
+        sizes = measured.factors("bytes", "ratio to compute", **of) if of else []
+        ratio = measured.value("ratio to compute", bytes=sizes[-1], **of) if sizes else None
+        here = (derive("percent less", ratio), f" % with {counts[-1]} {factor[:-1]}{'' if counts[-1] == 1 else 's'}, "
+                f"{size(sizes[-1])}") if ratio else ()
+        yield Counterpart(BESIDE[key], f"reduction_percent_aim_over_ci/{key}", None, here,
+                          measured.why_not("MPI" if key == "mpi" else "OpenMP"))
+    less = [value for size_, value in less_on_device(measured)[", copies included"].items() if size_ >= SIZES[0]]
+    yield Counterpart(BESIDE["cuda"], "reduction_percent_aim_over_ci/cuda", None,
+                      (min(less, key=float), " to ", max(less, key=float), " %, copies included") if less else (),
+                      measured.why_not("CUDA"))
+
+
+# The claims that have the published figures.
+BESIDE = {"sequential": "ci-aim.reduction-sequential", "openmp": "ci-aim.reduction-openmp",
+          "mpi": "ci-aim.reduction-mpi", "cuda": "ci-aim.reduction-cuda"}
+
 EXPERIMENT = Experiment(
     name="E4", title="Computing against tables",
     did=("ci-aim.versions", "ci-aim.key", "ci-aim.programs", "ci-aim.cuda", "ci-aim.machines", "ci-aim.sizes",
@@ -376,4 +401,4 @@ EXPERIMENT = Experiment(
          "and number of threads is one run in which the kernels take turns. The first two also on one MPI rank and on "
          "as many as cores, in memory, where there is an mpirun. Where there is a GPU, its kernels `cuda_compute` and "
          "`cuda_tables`, beside one thread that does the same.",
-    measure=measure, show=show, seconds={"quick": 15, "full": 160})
+    measure=measure, show=show, beside=beside, seconds={"quick": 15, "full": 160})

@@ -2,7 +2,7 @@
 """E7: 3DES compared with AES-256, and ECB with CTR, by size and in both directions; with a GPU, the processor compared
 with CUDA, which gets the text as a whole or in buffers, from pinned memory or other."""
 from laboratory import contests, device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import QUARTER, TWICE, by_parts, is_more, is_near
 from laboratory.published import kibibytes, label, value as published
 from laboratory.values import derive, given, size
@@ -347,6 +347,31 @@ def show(measured):
                   "the device is; in part if these are elsewhere."])
 
 
+def crossing_in_words(measured, cipher):
+    core, device_ = crossing(measured, cipher)
+    if core is not None and device_ is not None:
+        return f"between {size(core)} and {size(device_)}"
+    if device_ is not None:
+        return f"below {size(device_)}, if at all"
+    return f"above {size(core)}" if core is not None else "at no size that was measured here"
+
+
+def beside(measured):
+    why = measured.why_not("CUDA")
+    for name, cipher in PLAIN.items():
+        speedups = speedups_on_device(measured, cipher)
+        yield Counterpart("pizzuti.speedups", f"max_speedup/{name}", None,
+                          (max(speedups.values(), key=float), " with every step computed") if speedups else (), why)
+        yield Counterpart("pizzuti.crossover", f"sequential_faster_below/{name}", None,
+                          (crossing_in_words(measured, cipher),) if speedups else (), why)
+    for executor, claim, where in (("sequential", "pizzuti.3des-slower", "on one core"),
+                                   ("cuda", "pizzuti.3des-slower-on-gpu", "with CUDA")):
+        sizes = sizes_of(measured, RATE, executor, PLAIN["3des"])
+        rate = figure(measured, RATE, executor, PLAIN["3des"], sizes[-1]) if sizes else None
+        yield Counterpart(claim, f"ratio_3des_to_aes_time/{executor}", None,
+                          (derive("inverse", rate), f" {where}, {size(sizes[-1])}") if rate else (), why)
+
+
 EXPERIMENT = Experiment(
     name="E7", title="3DES and AES-256, ECB and CTR",
     did=("pizzuti.aim", "pizzuti.key", "pizzuti.buffers", "pizzuti.ctr-transfer", "pizzuti.machine",
@@ -355,7 +380,7 @@ EXPERIMENT = Experiment(
             "pizzuti.crossover",
             "pizzuti.3des-slower-on-gpu", "pizzuti.parallel-3des-beats-aes", "pizzuti.3des-gains-more"),
     here="Encryption and decryption by the kernel `compute` and by the fastest constant-time kernels on one core, in "
-         "memory, pieces of 512 KB. Where there is a GPU, the same two kinds of its kernels beside them; those that "
-         "compute every step get the text as a whole and in buffers of 512 KB one after the other, from pinned and "
-         "from pageable memory.",
-    measure=measure, show=show, seconds={"quick": 18, "full": 95})
+         f"memory, pieces of {size(BUFFER)}. Where there is a GPU, the same two kinds of its kernels beside them; those "
+         f"that compute every step get the text as a whole and in buffers of {size(BUFFER)} one after the other, from "
+         "pinned and from pageable memory.",
+    measure=measure, show=show, beside=beside, seconds={"quick": 18, "full": 95})

@@ -3,12 +3,14 @@
 import secrets
 
 from laboratory import contests, scratch
-from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Verdict
+from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import by_parts, is_more
+from laboratory.published import label, value as published
 from laboratory.values import derive, given, size
 
 KB, MB = 1000, 1000 * 1000
 SIZES = [3600, 85 * KB, 4500 * KB, 50 * MB, 110 * MB, 685 * MB]  # the study's
+IN_MEMORY = SIZES[2]  # on which the sizes of a piece are compared
 PIECES = (16, 256, 4096, 65536)
 KERNELS = ("compute", "tables")
 BLOCK = 16  # bytes: what OpenMP's loop over blocks hands out
@@ -21,11 +23,12 @@ def measure(lab):
     few = lab.quick and "sizes" not in lab.chosen
     measure_blocks(lab, sizes[2:] if few else sizes)
     if few:
-        lab.leave_out("110 and 685 MB, and less than 4.5 MB in blocks", "for the time; --full has them")
+        lab.leave_out(f"{' and '.join(map(size, SIZES[4:]))}, and less than {size(SIZES[2])} in blocks",
+                      "for the time; --full has them")
     with scratch.scratch_folder() as folder:
         key = folder / "key"
         key.write_bytes(secrets.token_bytes(16))
-        for size_ in sizes:
+        for size_ in lab.as_time_allows(sizes, lambda size_: f"a file of {size(size_)}"):
             if scratch.room() < 4 * size_:
                 lab.leave_out(size(size_), "not enough memory for the files")
                 continue
@@ -36,9 +39,9 @@ def measure_pieces(lab):
     if lab.cores == 1:
         lab.leave_out("threads", "there is one core")
         return
-    for piece in PIECES:
+    for piece in lab.as_time_allows(PIECES, lambda piece: f"pieces of {size(piece)}"):
         for kernel in KERNELS:
-            contests.threads(lab, sizes=[4500 * KB // 16 * 16], kernels=(kernel,), counts=(lab.cores,),
+            contests.threads(lab, sizes=[IN_MEMORY // BLOCK * BLOCK], kernels=(kernel,), counts=(lab.cores,),
                              schedules=("static", "dynamic"), piece_sizes=(piece,), rounds=lab.pick(3, 7),
                              first="ratio to static")
     for row in lab.measurements:
@@ -55,7 +58,7 @@ def measure_blocks(lab, sizes):
     piece is never as small, because paes reads 16 KiB at the least."""
     if lab.cores == 1:
         return
-    for size_ in sizes:
+    for size_ in lab.as_time_allows(sizes, lambda size_: f"{size(size_)} in blocks"):
         count = size_ // BLOCK * BLOCK
         if scratch.room() < 4 * count:
             lab.leave_out(f"{size(size_)} in blocks", "not enough memory")
@@ -131,8 +134,12 @@ def panels_of(runs, cores):
             counts = [1, *runs.counts]
             series.append(Series(size(bytes_), [given(count) for count in counts],
                                  [runs.speedup(bytes_, count, schedule) for count in counts]))
+        # It was published without the number of threads, so it is a level.
+        path, ends = f"meyer/{MOST_SPEEDUP}/{schedule}", [given(1), given(max([cores, *runs.counts]))]
+        series.append(Series(label(path), ends, [published(path)] * 2, "published"))
         series.append(Series("ideal", [given(1), given(cores)], [given(1), given(cores)], "ideal"))
-        panels.append(Panel(f"{runs.name}, {schedule} schedule", "threads", "speedup", series))
+        panels.append(Panel(f"{runs.name}, {schedule} schedule", "threads", "speedup", series, logx=True, logy=True,
+                            x_is="cores"))
     return panels
 
 
@@ -157,9 +164,9 @@ def in_memory(measured):
     heads = [size(piece) for piece in pieces]
     by_kernel = {kernel: [measured.value("ratio to static", place="memory", schedule="dynamic", kernel=kernel,
                                          piece_bytes=piece) for piece in pieces] for kernel in KERNELS}
-    return ([Panel("4.5 MB in memory, all cores: dynamic to static", "", "rate of dynamic to static",
+    return ([Panel(f"{size(IN_MEMORY)} in memory, all cores: dynamic to static", "", "rate of dynamic to static",
                    [Series(f"`{kernel}`", heads, by_kernel[kernel]) for kernel in KERNELS], kind="bars")],
-            [Table("4.5 MB in memory: rate of dynamic to static, by the bytes handed out at a time",
+            [Table(f"{size(IN_MEMORY)} in memory: rate of dynamic to static, by the bytes handed out at a time",
                    ["", *heads], [[f"`{kernel}`", *by_kernel[kernel]] for kernel in KERNELS])])
 
 
@@ -172,7 +179,7 @@ def judge_static(measured, blocks, files, cores):
         ratio = measured.value("ratio to static", place="memory", schedule="dynamic", kernel="compute",
                                piece_bytes=BLOCK)
         return Verdict("open", ["block by block, dynamic ran at ", ratio,
-                                f" of static's rate on {size(4500 * KB)}, and this result has no "
+                                f" of static's rate on {size(IN_MEMORY)}, and this result has no "
                                 "larger data in blocks", *in_pieces])
     ratio = blocks.to_static(blocks.sizes[-1], count)
     return Verdict("holds" if is_more(1, ratio, measured.margin) else "does not hold",
@@ -229,12 +236,28 @@ def judge_linear(measured, blocks, cores):
 
 def judge_growth(measured, runs, cores):
     """Whether static's speedup on all cores is greater for the largest data than for the smallest."""
+    if len(runs.sizes) < 2:
+        return Verdict("open", ["files of one size do not show what more data gains"])
     count = runs.within(cores)[-1]
     smallest, largest = (runs.speedup(bytes_, count, "static") for bytes_ in (runs.sizes[0], runs.sizes[-1]))
     return Verdict("holds" if is_more(largest, smallest, measured.margin) else "does not hold",
                    [f"{count} threads with static were ", smallest,
                     f" times as fast as one on a file of {size(runs.sizes[0])} and ",
                     largest, f" times on one of {size(runs.sizes[-1])}"])
+
+
+MOST_SPEEDUP = "max_speedup_685MB"
+
+
+def beside(measured):
+    files = Runs(measured, "file", "Files in pieces")
+    for schedule in ("static", "dynamic"):
+        speedups = {count: files.speedup(SIZES[-1], count, schedule) for count in files.within(measured.machine["cores"])
+                    if SIZES[-1] in files.sizes}
+        best = max(speedups, key=lambda count: float(speedups[count]), default=None)
+        yield Counterpart("meyer.static-better", f"{MOST_SPEEDUP}/{schedule}", None,
+                          (speedups[best], f" with {best} threads") if best else (),
+                          "" if SIZES[-1] in files.sizes else f"no file of {size(SIZES[-1])} was; --full has it")
 
 
 def show(measured):
@@ -264,4 +287,4 @@ EXPERIMENT = Experiment(
     here="Data of the same sizes in memory, handed out block by block (`paes-bench threads --piece 16`); files in "
          "memory by `paes cipher aes-128-ecb`, the whole program timed, in its own pieces; and both schedules by the "
          "bytes that a thread takes at a time. The kernel is `compute`.",
-    measure=measure, show=show, seconds={"quick": 26, "full": 470})
+    measure=measure, show=show, beside=beside, seconds={"quick": 26, "full": 470})

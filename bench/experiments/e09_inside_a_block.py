@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, TimedOut, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict
 from laboratory.judgement import by_parts, is_more
 from laboratory.published import label, values as published_values
-from laboratory.values import derive, size
+from laboratory.values import derive, size as size_in_words
+
+from . import e08_schedules as e08
 
 FEW = 320  # bytes; nested regions take a tenth of a second for them, and minutes on a busy machine
 SIZES = [3600, 84992, 4499968]  # the study's 3.6 KB, 85 KB and 4.5 MB in whole blocks
 NAMES = {"blocks": "across blocks", "inside": "inside a block", "nested": "both, nested"}
 
 
+def size(count):
+    """A size in words. Those of SIZES are decimal, less a part of a block."""
+    return size_in_words(e08.SIZES[SIZES.index(count)] if count in SIZES else count)
+
+
 def measure(lab):
     count = min(max(lab.cores, 2), 4)
     nested = {"OMP_MAX_ACTIVE_LEVELS": "2"}
     across_and_inside = ("blocks", "inside")
-    for size_, splits in ((FEW, ("blocks", "inside", "nested")), *((size_, across_and_inside) for size_ in SIZES)):
+    runs = [(FEW, ("blocks", "inside", "nested")), *((size_, across_and_inside) for size_ in SIZES)]
+    for size_, splits in lab.as_time_allows(runs, lambda run: size(run[0])):
         if size_ == SIZES[2] and lab.quick:
             lab.leave_out(size(size_), "for the time; --full has it")
             continue
@@ -24,7 +32,7 @@ def measure(lab):
                              first="rate to across", environment=nested, seconds=lab.pick(15, 200))
         except TimedOut as error:
             # A parallel region waits for its slowest thread, and waits long if another program uses a processor.
-            lab.leave_out(f"{size(size_)}: {', '.join(NAMES[split] for split in splits)}", str(error))
+            lab.cut(f"{size(size_)}: {', '.join(NAMES[split] for split in splits)}", str(error))
     lab.leave_out(f"nested regions on more than {FEW} bytes", "for the time, which grows with the size")
     device.measure_too(lab, "E9")
 
@@ -140,6 +148,17 @@ def judge_blocks(measured):
                                 f" times as long as a thread to a block ({size(size_)})"])
 
 
+def beside(measured):
+    counts = measured.factors("threads")
+    for path, of, words in (("best_openmp_s", dict(split="blocks", threads=counts[0] if counts else 0),
+                             f" s with {counts[0] if counts else 0} threads"),
+                            ("cuda_openmp_s", dict(split="steps", executor="cuda"), " s")):
+        for index, _ in enumerate(e08.SIZES):
+            value = measured.value("time", bytes=SIZES[index], **of) if index < len(SIZES) else None
+            yield Counterpart("meyer.times", path, index, (value, words) if value else (),
+                              measured.why_not("CUDA") if "executor" in of else "")
+
+
 TRANSFERS = 2  # times as fast without them: they are most of the time
 
 
@@ -175,4 +194,4 @@ EXPERIMENT = Experiment(
          "each block with a launch for each step, once with 16 threads for SubBytes and 4 for ShiftRows in one thread "
          "block, in memory that is allocated once, and once with 16 thread blocks of a thread for SubBytes and 4 for "
          "ShiftRows, in memory that is allocated for each block.",
-    measure=measure, show=show, seconds={"quick": 4, "full": 40})
+    measure=measure, show=show, beside=beside, seconds={"quick": 4, "full": 40})

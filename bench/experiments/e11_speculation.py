@@ -2,7 +2,7 @@
 """E11: keystream that threads compute before the data is there, by clients, requests, threads and delay; and beside it the keystream
 engine as it is."""
 from laboratory import contests, programs
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import QUARTER, TWICE, is_more, is_near
 from laboratory.values import derive, given, size
 
@@ -32,6 +32,11 @@ def runs(lab, most):
             ("des-ede3-ctr", "auto", cores, delay, min(some, 4 * MIB))]
 
 
+def name_of_run(run):
+    cipher, kernel, workers, delay, bytes_ = run
+    return f"{cipher} with {kernel}, {count(workers, 'thread')}, {delay} µs, {size(bytes_)}"
+
+
 def rows_of(lab, run, rounds=ROUNDS):
     cipher, kernel, workers, delay, count = run
     lab.step(f"{cipher}, {kernel}, {workers} threads, {delay} us, {size(count)}")
@@ -52,7 +57,7 @@ def most_bytes(lab):
 
 def measure(lab):
     most = most_bytes(lab)
-    for run in runs(lab, most):
+    for run in lab.as_time_allows(runs(lab, most), name_of_run):
         for row in rows_of(lab, run):
             record(lab, row)
     if lab.quick:
@@ -267,6 +272,17 @@ def judge_viable(measured, of):
                              " times that without"])
 
 
+def beside(measured):
+    """The number of clients with the highest throughput, in what is judged."""
+    found = combinations(measured)
+    rates = by_clients(measured, "rate", found[0]) if found else {}
+    here = ()
+    if rates:
+        top = max(rates, key=lambda n: float(rates[n]))
+        here = (given(top), f" client{'' if top == 1 else 's'}, ", rates[top], " GB/s")
+    yield Counterpart("waeslib.peak", "best_clients", None, here)
+
+
 EXPERIMENT = Experiment(
     name="E11", title="Keystream before the data",
     did=("waeslib.speculation", "waeslib.keys", "waeslib.requests", "waeslib.calls", "waeslib.machine"),
@@ -275,4 +291,4 @@ EXPERIMENT = Experiment(
          "keystream engine, of ordinary priority, compute its keystream meanwhile. In turns with it run the same "
          "requests computed at the call, and the keystream engine as it is: with a window of 16 requests, clients that "
          "compute ahead in their delays, and threads that run when the processor is idle.",
-    measure=measure, show=show, seconds={"quick": 10, "full": 300})
+    measure=measure, show=show, beside=beside, seconds={"quick": 10, "full": 300})

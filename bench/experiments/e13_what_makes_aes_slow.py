@@ -40,7 +40,7 @@ def measure_repeated(lab):
     """Measures `compute` on the same 1 KiB again and again, in turns with `compute` on new data each time."""
     rates = {"again": [], "fresh": []}
     options = ("--cipher", "aes-128-ecb", "--kernel", "compute", "--size", "1KiB", "--threads", "1")
-    for turn in range(5):
+    for turn in lab.as_time_allows(range(5), lambda turn: f"round {turn + 1} of repeated and fresh data"):
         lab.step(f"repeated and fresh data, round {turn + 1} of 5")
         for data, kind, more in (("again", "kernel", ("--seconds", 0)), ("fresh", "threads", ("--runs", 5))):
             (row,) = programs.paes_bench(kind, *options, *more)["results"]

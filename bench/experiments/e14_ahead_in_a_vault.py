@@ -33,7 +33,7 @@ def measure(lab):
     if why is not None:
         lab.leave_out("a mount", why)
         return
-    for kernel in kernels:
+    for kernel in lab.as_time_allows(kernels, lambda kernel: f"a mount, {kernel}"):
         lab.step(f"a mount, {kernel}")
         measure_mount(lab, kernel)
 
@@ -54,6 +54,7 @@ def measure_mount(lab, kernel):
                  for way, ahead in ((WITHOUT, 0), (WITH, AHEAD))}
         text = os.urandom(BLOCK)
         for round_ in range(rounds + 1):
+            lab.step(f"a mount, {kernel}, round {round_} of {rounds}")
             for way in (WITHOUT, WITH) if round_ % 2 else (WITH, WITHOUT):
                 begun = time.perf_counter()
                 for block in range(blocks):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """E15: MPI ranks on the hosts of a cluster, compared with the sequential program on one of them."""
 from laboratory import mpi
-from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
-from laboratory.published import label, value as published, values as published_values
+from laboratory.experiment import OURS, Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
+from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
 from laboratory.values import derive, given, size
 
 from . import e01_executors as e01
@@ -22,7 +22,7 @@ def measure(lab):
                           "srun measure it")
     sizes = lab.sizes(e01.SIZES[:4] if lab.quick else e01.SIZES)
     if lab.quick and "sizes" not in lab.chosen:
-        lab.leave_out("128 and 255 MB", "for the time; --full has them")
+        lab.leave_out(" and ".join(map(size, e01.SIZES[4:])), "for the time; --full has them")
     for runs, group in e01.runs_of_a_turn(sizes):
         measure_in_turns(lab, cluster, counts, group, runs=runs, rounds=2 if runs == 1 else lab.pick(2, 3))
 
@@ -32,7 +32,7 @@ def measure_in_turns(lab, cluster, counts, sizes, runs, rounds):
     alone = {size_: [] for size_ in sizes}
     together = {}  # by the ranks, the way, the size: (what the machines are, seconds of each round)
     listed = ",".join(map(str, sizes))
-    for turn in range(rounds):
+    for turn in lab.as_time_allows(range(rounds), lambda turn: f"round {turn + 1} of {', '.join(map(size, sizes))}"):
         lab.step(f"the sequential program, {listed} bytes, round {turn + 1} of {rounds}")
         for row in mpi.first_host(cluster, "threads", "--cipher", ECB, "--kernel", "compute", "--threads", 1, "--size", listed,
                                   "--runs", 1)["results"]:
@@ -115,7 +115,7 @@ def tables_of(measured, sizes, counts):
 
 def published_table():
     keys = [f"mpi_{ranks}" for ranks in RANKS]
-    return Table("speedup over one core", ["", *map(size, e01.SIZES)],
+    return Table("speedup over one core", ["", *published_sizes("pousa")],
                  [[label(f"{PUBLISHED}/{key}"), *published_values(f"{PUBLISHED}/{key}")] for key in keys], "pousa.speedups")
 
 
@@ -168,6 +168,18 @@ def show(measured):
                   f"the largest size where the axis has ranks. A turn is the median of several runs up to {size(e01.MB)}."])
 
 
+def beside(measured):
+    """Published figures of ranks beside as many ranks here, or else the most of fewer that have a core each."""
+    counts = measured.factors("ranks", "speedup")
+    for wanted in RANKS:
+        within = [ranks for ranks in counts if ranks <= wanted and not job_of(measured, ranks)["oversubscribed"]]
+        ranks = wanted if wanted in counts else max(within, default=None)
+        for index, size_ in enumerate(e01.SIZES):
+            value = measured.value("speedup", bytes=size_, ranks=ranks) if ranks else None
+            yield Counterpart("pousa.speedups", f"speedup_over_sequential/mpi_{wanted}", index,
+                              (value, f" times with {name_of(measured, ranks)}") if value else ())
+
+
 EXPERIMENT = Experiment(
     name="E15", title="Ranks on a cluster",
     did=("pousa.mpi", "pousa.machines", "pousa.speedup-defined", "pousa.speedups"), judges=("pousa.mpi-linear",),
@@ -175,4 +187,4 @@ EXPERIMENT = Experiment(
     here="The kernel `compute` in AES-128-ECB. Ranks of one thread run on the hosts of `--hostfile`, in Slurm's "
          "allocation by `srun`, or without either on one machine; the sequential program runs on the host of rank 0, in "
          "turns with them. Each rank has an equal share in its memory, or rank 0 hands it out and collects it.",
-    measure=measure, show=show, seconds={"quick": 1, "full": 260})
+    measure=measure, show=show, beside=beside, seconds={"quick": 1, "full": 260})

@@ -35,7 +35,7 @@ def measure(lab):
     alone = {size_: [] for size_ in sizes}
     together = {}  # by the ranks and the size: (what the machines are, rows of each round)
     rounds, listed = lab.pick(3, 5), ",".join(map(str, sizes))
-    for turn in range(rounds):
+    for turn in lab.as_time_allows(range(rounds), lambda turn: f"round {turn + 1}"):
         lab.step(f"one GPU, round {turn + 1} of {rounds}")
         for row in mpi.document(1, "memory", *OPTIONS, "--bytes", listed, "--runs", 1, where=cluster)["results"]:
             alone[row["bytes"]].append(row["seconds"]["median"])

@@ -36,7 +36,7 @@ def measure_ranks(lab, counts, work, rounds):
     """Numbers of ranks take turns. Each algorithm's speedup over the first number is formed in each round."""
     mpi.program()
     rows = {}
-    for turn in range(rounds):
+    for turn in lab.as_time_allows(range(rounds), lambda turn: f"round {turn + 1} of {', '.join(map(str, counts))} ranks"):
         for ranks in counts:
             lab.step(f"{ranks} ranks, round {turn + 1} of {rounds}")
             for row in mpi.bench(ranks, "libcrypto", "--algorithm", ",".join(NAMES), *work, "--threads", 1, "--runs", 3):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `paes-bench` and records its rows as measurements, with the names of their factors."""
 from . import programs
+from .values import size as size_in_words
 
 
 def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), directions=("encrypt",),
@@ -10,9 +11,9 @@ def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), direc
     row. `first` names that ratio ("speedup", "ratio to compute"). Without `piece_sizes` each thread takes an equal
     share of a message, as in the studies, but at most 256 KiB. Without `has_times` only the ratios are recorded, for
     what another contest has timed."""
-    for size in sizes:
+    for size in lab.as_time_allows(sizes, lambda size: f"{', '.join(directions)} {size_in_words(size)} with {', '.join(kernels)}"):
         share = max(-(-size // (16 * max(counts))) * 16, 16)
-        lab.step(f"{', '.join(ciphers)}, {size} bytes")
+        lab.step(f"{', '.join(ciphers)}, {size_in_words(size)}")
         document = programs.paes_bench(
             "threads", "--cipher", ",".join(ciphers), "--kernel", ",".join(kernels), "--direction",
             ",".join(directions), "--size", size, "--threads", ",".join(map(str, counts)), "--schedule",

@@ -22,6 +22,10 @@ class TimedOut(Failed):
     """A program was stopped because it took too long."""
 
 
+class OutOfTime(Exception):
+    """The run has no more time for the experiment. The message is one line."""
+
+
 @dataclass(frozen=True)
 class Experiment:
     name: str  # "E4"
@@ -32,6 +36,7 @@ class Experiment:
     seconds: dict  # roughly how long it takes: {"quick": 10, "full": 60}
     did: tuple = ()  # claims that say what the study did
     judges: tuple = ()  # claims that get a verdict
+    beside: Callable | None = None  # beside(measured) -> Counterparts, without figures if nothing was measured
     asks: str | None = None  # a question of ours, which gets a verdict under OURS
     uses: str | None = None  # the experiment whose measurements it shows
     bare: bool = False  # show() has something to show even if nothing was measured
@@ -64,7 +69,7 @@ class Panel:
     logx: bool = False
     logy: bool = False
     stacked: bool = False
-    x_is: str = "number"  # or "bytes"
+    x_is: str = "number"  # or "bytes", or "cores"
 
 
 @dataclass
@@ -73,6 +78,18 @@ class Table:
     columns: list
     rows: list  # of lists of str, Value or None
     claim: str | None = None  # whose figures these are, if a study's
+
+
+@dataclass
+class Counterpart:
+    """What was measured here beside a published figure. `path` and `index`: its place in published.json below the
+    study, and in a list of figures by size. `here`: str and Value, empty if it was not measured; `why` says why."""
+
+    claim: str
+    path: str
+    index: int | None = None
+    here: tuple = ()
+    why: str = ""
 
 
 @dataclass
@@ -92,6 +109,7 @@ class Shown:
     panels: list = field(default_factory=list)
     tables: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    counterparts: list = field(default_factory=list)
 
     @property
     def outcome(self):
@@ -126,6 +144,10 @@ class Measured:
     def margin(self):
         """What figures must differ by to count as different."""
         return judgement.margin(self.entry.get("others"))
+
+    def why_not(self, what):
+        """Why something was left out; empty if nobody said so."""
+        return next((row["why"] for row in self.entry.get("left_out", ()) if row["what"] == what), "")
 
     def of(self, name):
         """Another experiment's measurements in the same file, none if it was not run."""

@@ -17,6 +17,7 @@ INK, GRID, PAPER = "#0a0b0c", "#0a0b0d", "#0a0b0e"
 SERIES = [f"#1a2b{number:02x}" for number in range(1, 13)]
 VARIABLES = {INK: "ink", GRID: "grid", PAPER: "paper",
              **{colour: f"s{number}" for number, colour in enumerate(SERIES, 1)}}
+MOST_SERIES = 9  # of a panel that can be read
 MARKERS = "osD^vP*Xh<>d"
 KINDS = {"measured": {"linestyle": "-", "linewidth": 1.8}, "published": {"linestyle": "--", "linewidth": 1.2},
          "ideal": {"linestyle": ":", "linewidth": 1.4}}
@@ -51,7 +52,7 @@ def _lines(axes, panel):
                             markersize=5, markerfacecolor=fill, label=plain(series.label), **KINDS[series.kind])
         styles[series.label] = line
     if panel.logx:
-        axes.set_xscale("log", base=2 if panel.x_is == "bytes" else 10)
+        axes.set_xscale("log", base=10 if panel.x_is == "number" else 2)
     if panel.logy:
         axes.set_yscale("log")
     ticks = sorted({float(x) for series in panel.series for x, _ in _points(series)})
@@ -65,6 +66,7 @@ def _lines(axes, panel):
         axes.xaxis.set_minor_locator(ticker.NullLocator())
     elif len(ticks) <= 10:
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.xaxis.set_minor_locator(ticker.NullLocator())
 
 
 def _bars(axes, panel):
@@ -108,7 +110,8 @@ def draw(panels, prefix):
     return "".join(_draw(panel, f"{prefix}-{number}") for number, panel in enumerate(panels))
 
 
-def _draw(panel, prefix):
+def drawing(panel):
+    """(figure, axes) of a panel."""
     labels = sorted(len(series.label) for series in panel.series if _points(series))
     columns = 2 if sum(labels[-2:]) <= 56 else 1  # two labels side by side if there is room
     rows = -(-len(labels) // columns)
@@ -130,6 +133,11 @@ def _draw(panel, prefix):
         axes.set_ylim(bottom=0)
     if len(axes.get_legend_handles_labels()[0]) > 1:
         figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
+    return figure, axes
+
+
+def _draw(panel, prefix):
+    figure, _ = drawing(panel)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)

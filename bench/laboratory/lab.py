@@ -3,18 +3,23 @@
 import contextlib
 import ctypes
 import datetime
+import math
 import os
 import resource
 import sys
 import time
+from dataclasses import dataclass
 
 from . import energy, mpi, programs
-from .experiment import Failed, Unavailable
-from .results import VERSION, ResultFile
+from .experiment import Failed, OutOfTime, TimedOut, Unavailable
+from .results import LEFT_OUT, VERSION, ResultFile, is_whole
 
-# `--quick` must end within three minutes, including the report, even if something is slower than expected. An experiment that would end
-# later than this is not begun.
-QUICK_SECONDS = 155
+# `--quick` must end within five minutes, including the report, even if other programs use the processors. What there is no time for is left
+# out.
+QUICK_SECONDS = 225
+NO_TIME = "no time was left for it in --quick; --continue measures it"
+STOPPED_AFTER_S = 15  # an experiment at the soonest: a short one that is disturbed takes as long
+SHORTEST_S = 1.0  # in which the use of the processors can be counted
 
 
 def now():
@@ -26,11 +31,30 @@ def duration(seconds):
     return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min {seconds % 60} s"
 
 
+@dataclass(frozen=True)
+class TimeLimit:
+    """When an experiment begins nothing more that it can leave out, and when it is stopped. Both are on the clock of
+    time.monotonic()."""
+
+    last_begin: float = math.inf
+    end: float = math.inf
+
+
+def time_limit(ends, waiting):
+    """The limit of the first of the experiments that wait, if the run ends then. Each has the part of the time that it
+    has of the expected time. It is stopped after twice as long, but not sooner than STOPPED_AFTER_S, or later if the
+    others then still have the time that they are expected to need."""
+    expected = [experiment.seconds["quick"] for experiment in waiting]
+    begin = time.monotonic()
+    share = (ends - begin) * expected[0] / max(sum(expected), 1)
+    return TimeLimit(begin + share, min(max(begin + 2 * share, begin + STOPPED_AFTER_S, ends - sum(expected[1:])), ends))
+
+
 class Lab:
     """The argument of an experiment's measure(): the effort, the machine, what the user chose, and where measurements
     go."""
 
-    def __init__(self, quick, cores, progress, parameters=None, cluster=mpi.Cluster()):
+    def __init__(self, quick, cores, progress, parameters=None, limit=TimeLimit(), cluster=mpi.Cluster()):
         self.quick = quick
         self.cores = cores
         self.cluster = cluster
@@ -38,6 +62,8 @@ class Lab:
         self._parameters = parameters or {}
         self.measurements = []
         self.left_out = []
+        self.is_cut = False  # whether something was left out for want of time
+        self._limit = limit
         self._progress = progress
 
     def pick(self, quick, full):
@@ -77,10 +103,29 @@ class Lab:
         return counts
 
     def step(self, what):
+        """Says what comes next. Throws OutOfTime if there is no time for it."""
+        if time.monotonic() > self._limit.end:
+            raise OutOfTime(NO_TIME)
         self._progress.step(what)
 
+    def as_time_allows(self, things, name=str):
+        """The first of the things, and the others one by one while there is time. The rest is left out under the names."""
+        things = list(things)
+        for place, thing in enumerate(things):
+            if place and time.monotonic() > self._limit.last_begin:
+                self.cut(", ".join(map(name, things[place:])), NO_TIME)
+                return
+            yield thing
+
     def leave_out(self, what, why):
-        self.left_out.append({"what": what, "why": why})
+        row = {"what": what, "why": why}
+        if row not in self.left_out:
+            self.left_out.append(row)
+
+    def cut(self, what, why):
+        """Leaves something out that --continue measures."""
+        self.leave_out(what, why)
+        self.is_cut = True
 
     def record(self, of, quantity, unit, median, rounds, least=None, most=None):
         row = {"of": of, "quantity": quantity, "unit": unit, "median": median, "rounds": rounds}
@@ -174,65 +219,97 @@ def new_document(effort, parameters):
     return document
 
 
-def measure(experiment, lab, document):
-    """Measures one experiment and returns its entry, even if it failed or was not available."""
+def derive(experiment, document):
+    """Throws OutOfTime if what the experiment shows may still be measured, Unavailable if it cannot be."""
+    of = document["experiments"].get(experiment.uses, {"outcome": LEFT_OUT})
+    if of["outcome"] != "measured":
+        raise (Unavailable if of["outcome"] == "unavailable" else OutOfTime)(
+            f"it is made of {experiment.uses}'s measurements, and there are none")
+
+
+def take(experiment, lab, document):
+    """(outcome, reason) of an experiment, with its measurements in `lab`. The reason is empty if there are some."""
+    try:
+        if experiment.measure is None:
+            derive(experiment, document)
+            return "derived", ""
+        experiment.measure(lab)
+        if lab.measurements:
+            return "measured", ""
+        why = "; ".join(f"{row['what']}: {row['why']}" for row in lab.left_out)
+        return LEFT_OUT if lab.is_cut else "unavailable", why or "nothing was measured"
+    except Unavailable as reason:
+        return "unavailable", str(reason)
+    except (TimedOut, OutOfTime) as reason:
+        return LEFT_OUT, str(reason)
+    except Failed as reason:
+        return "failed", str(reason)
+
+
+def measure(experiment, lab, document, ends=math.inf):
+    """Measures one experiment and returns its entry, even if it failed or was not available. Its programs are stopped
+    when it ends by the clock of time.monotonic()."""
     begun, processors = time.monotonic(), processor_seconds()
     entry = {"outcome": "measured", "date": now(), "seconds": 0.0, "measurements": [], "left_out": []}
     # A file may have been begun with another build.
     if commit := programs.machine().get("commit"):
         entry["commit"] = commit
-    try:
-        if experiment.measure is None:
-            of = document["experiments"].get(experiment.uses, {"outcome": "missing"})
-            if of["outcome"] != "measured":
-                raise Unavailable(f"it is made of {experiment.uses}'s measurements, and there are none")
-            entry["outcome"] = "derived"
-        else:
-            experiment.measure(lab)
-            if not lab.measurements:
-                why = "; ".join(f"{row['what']}: {row['why']}" for row in lab.left_out)
-                raise Unavailable(why or "nothing was measured")
-    except Unavailable as reason:
-        entry["outcome"], entry["reason"] = "unavailable", str(reason)
-    except Failed as reason:
-        entry["outcome"], entry["reason"] = "failed", str(reason)
-    entry["measurements"] = lab.measurements
+    with programs.until(ends):
+        entry["outcome"], reason = take(experiment, lab, document)
+    if reason:
+        entry["reason"] = reason
+    elif lab.is_cut:
+        entry["cut"] = True
+    # Half of an experiment cannot be shown.
+    entry["measurements"] = [] if entry["outcome"] in ("failed", LEFT_OUT) else lab.measurements
     entry["left_out"] = lab.left_out
     if lab.chosen:
         entry["chosen"] = lab.chosen
-    seconds = time.monotonic() - begun
-    entry["seconds"] = round(seconds, 3)
-    if experiment.measure is not None and lab.measurements and seconds > 1:
+    entry["seconds"] = round(time.monotonic() - begun, 3)
+    if entry["measurements"]:
+        # Whatever disturbed a shorter time still runs.
+        time.sleep(max(SHORTEST_S - entry["seconds"], 0))
+        seconds = time.monotonic() - begun
         every, ours = (after - before for before, after in zip(processors, processor_seconds()))
         share = (every - ours) / (seconds * os.cpu_count())
         entry["others"] = round(min(max(share, 0.0), 1.0), 3)
     return entry
 
 
+def has_part(entry):
+    return entry is not None and entry.get("cut", False)
+
+
+def says_less(entry, old):
+    """Whether there was less time for an experiment than when its old entry was measured."""
+    if old is None or old["outcome"] != "measured":
+        return False
+    return entry["outcome"] == LEFT_OUT or has_part(entry) and len(entry["measurements"]) < len(old["measurements"])
+
+
 def run(experiments, file: ResultFile, limit_seconds=None, again=False, cluster=mpi.Cluster()):
-    """Measures the experiments that the file lacks, or all of them with `again`. An old entry stays until a new one replaces it. Returns
-    the names of the experiments that failed."""
+    """Measures the experiments that the file lacks, or all of them with `again`; those that have a part come last. An old
+    entry stays until one that says more replaces it."""
     adopt_orphans()
     document = file.document
-    waiting = [e for e in experiments if again or document["experiments"].get(e.name, {}).get("outcome")
-               not in ("measured", "derived", "unavailable")]
+    waiting = [e for e in experiments if again or not is_whole(document["experiments"].get(e.name))]
+    waiting.sort(key=lambda e: has_part(document["experiments"].get(e.name)))
     progress = Progress(waiting, document["effort"])
-    begun = time.monotonic()
-    for experiment in waiting:
+    ends = time.monotonic() + (limit_seconds or math.inf)
+    for place, experiment in enumerate(waiting):
         progress.begin(experiment)
+        limit = time_limit(ends, waiting[place:]) if limit_seconds else TimeLimit()
         lab = Lab(document["effort"] == "quick", document["machine"]["cores"], progress,
-                  document.get("parameters"), cluster)
-        spent = time.monotonic() - begun
-        if limit_seconds and experiment.measure and spent + experiment.seconds["quick"] > limit_seconds:
-            entry = {"outcome": "failed", "date": now(), "seconds": 0.0, "measurements": [],
-                     "left_out": [], "reason": f"no time was left for it in --quick after {duration(spent)}; "
-                                               f"run it alone: ./dev lab --only {experiment.name}"}
+                  document.get("parameters"), limit=limit, cluster=cluster)
+        if experiment.measure and time.monotonic() + experiment.seconds["quick"] > ends:
+            entry = {"outcome": LEFT_OUT, "date": now(), "seconds": 0.0, "measurements": [], "left_out": [],
+                     "reason": NO_TIME}
         else:
-            entry = measure(experiment, lab, document)
-        file.store(experiment.name, entry)
+            entry = measure(experiment, lab, document, limit.end)
+        if not says_less(entry, document["experiments"].get(experiment.name)):
+            file.store(experiment.name, entry)
         progress.end(entry["seconds"])
-        if entry["outcome"] in ("failed", "unavailable"):
+        if "reason" in entry:
             print(f"  {entry['outcome']}: {entry['reason']}", file=sys.stderr)
     document["finished"] = True
     file.save()
-    return [e.name for e in experiments if document["experiments"][e.name]["outcome"] == "failed"]

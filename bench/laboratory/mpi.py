@@ -148,7 +148,8 @@ def all_in_turns(lab, entrants, kind, sizes, rounds):
     """Runs each entrant once in each round. `entrants`: by any name the number of ranks and the arguments. Returns
     rows[name][place of the size]: a list with a row for each round."""
     rows = {name: [[] for _ in sizes] for name in entrants}
-    for turn in range(rounds):
+    counts = ", ".join(dict.fromkeys(str(ranks) for ranks, *_ in entrants.values()))
+    for turn in lab.as_time_allows(range(rounds), lambda turn: f"round {turn + 1} of {counts} ranks"):
         for name, (ranks, *arguments) in entrants.items():
             lab.step(f"{ranks} ranks, {kind}, round {turn + 1} of {rounds}")
             found = bench(ranks, kind, "--bytes", ",".join(map(str, sizes)), *arguments)

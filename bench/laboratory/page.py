@@ -2,7 +2,7 @@
 """Makes one HTML page of one or several result files. The page needs nothing else, neither script nor network."""
 from html import escape
 
-from . import claims, parameters, published
+from . import beside, claims, parameters, published
 from .figures import draw
 from .judgement import BUSY, OUTCOMES
 from .presentation import MISSING, NOT_RUN, asked_for, chosen, gpu, grouped, others, presentation, title_of
@@ -38,6 +38,22 @@ th, td { padding: 0.15rem 0.5rem; text-align: right; border-bottom: 1px solid va
 th { font-weight: 600; } th:first-child { text-align: left; } tbody th { min-width: 8.5rem; } thead th { vertical-align: bottom; }
 td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .words td { text-align: left; white-space: normal; } .words th { text-align: left; }
+.answers { border-left: 0.25rem solid var(--grid); padding-left: 1rem; }
+pre { overflow-x: auto; font-size: 0.85rem; white-space: pre-wrap; }
+.beside td, .beside tbody th { vertical-align: top; } .beside tbody th { font-weight: 400; } .beside td code { white-space: nowrap; }
+@page { size: A4; margin: 14mm 12mm; }
+@media print {
+  :root { color-scheme: light; --paper: #fff; --ink: #000; --soft: #444; --grid: #bbb; --card: #fff; --good: #14532d;
+    --part: #6b4500; --bad: #8b1a20; --s1: #0063b2; --s2: #c44e00; --s3: #007a53; --s4: #9b2f8d; --s5: #8a6d00;
+    --s6: #b3203a; --s7: #00798c; --s8: #5b4bc4; --s9: #5c6b00; --s10: #7a4a2a; --s11: #445566; --s12: #b0006e; }
+  body { max-width: none; padding: 0; font-size: 9.5pt; }
+  a { color: inherit; text-decoration: none; } p { max-width: none; orphans: 3; widows: 3; }
+  .files { display: block; } .files > article { padding: 0; margin-bottom: 1rem; }
+  .table { overflow: visible; } .beside td code { white-space: normal; } table { font-size: 7.5pt; width: auto; max-width: 100%; }
+  th, td { padding: 0.1rem 0.25rem; } td { white-space: normal; } tbody th { min-width: 0; }
+  h1, h2, h3, caption { break-after: avoid; } tr, figure svg, .verdict { break-inside: avoid; }
+  thead { display: table-header-group; } figure svg { flex: 0 1 calc(50% - 0.25rem); max-width: none; } }
+@media (max-width: 45rem) { .beside td code { white-space: normal; } }
 @media (max-width: 30rem) { body { padding: 0.5rem; } .files > article { padding: 0.5rem; } }
 code { font-size: 0.92em; }
 """.strip()
@@ -185,7 +201,24 @@ def overview(experiments, documents):
             f"<tbody>{''.join(rows)}</tbody></table></div>")
 
 
-def make(experiments, documents):
+def studies_beside(experiments, documents):
+    """The published figures, what the machines have beside them, and the commands that repeat them."""
+    heads = "".join(f'<th scope="col">here: {text(title_of(document))}</th>' for document in documents)
+    rows = []
+    for row in beside.rows(experiments, documents):
+        name = row.experiment
+        here = "".join(f"<td>{sentence(parts, file)}</td>" for file, parts in enumerate(row.here))
+        rows.append(f'<tr><th scope="row" data-study="{row.claim.study}">{text(row.claim.source)}</th>'
+                    f'<td data-study="{row.claim.study}">{sentence(row.says, 0)}</td>'
+                    f"<td>{sentence(row.published, 0)}</td>{here}"
+                    f'<td><a href="#{name.lower()}">{name}</a> <code>{row.command}</code></td></tr>')
+    return (f'<div class="table words beside"><table><thead><tr><th scope="col">study</th><th scope="col">figure</th>'
+            f'<th scope="col">published</th>{heads}<th scope="col">repeat it</th></tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div>")
+
+
+def make(experiments, documents, handed_in=""):
+    """`handed_in`: HTML of a student's answers."""
     sections = []
     for experiment in experiments:
         articles = "".join(article(experiment, document, file, title_of(document))
@@ -201,5 +234,10 @@ def make(experiments, documents):
         "<p>What five published studies measured, measured on the machines below by one program, paes. Times are of "
         "data in memory, rates decimal. What is compared took turns in one run; figures are medians of the rounds, "
         "and each ratio was formed within a round. A dash stands where nothing was measured.</p>"
-        f"{machines(documents)}<h2>In short</h2>{overview(experiments, documents)}{''.join(sections)}"
+        f"{handed_in}<h2>Study, figure, command, our figure</h2>"
+        "<p>Each published figure that an experiment measures, and what the experiment found here. In brackets stands "
+        "the study's own term. Of figures by size the largest that was measured is shown; the experiment has "
+        "the others. A figure without a number beside it has the verdict of its experiment. docs/exercises.md asks questions about them.</p>"
+        f"{studies_beside(experiments, documents)}"
+        f"<h2>In short</h2>{overview(experiments, documents)}<h2>Machines</h2>{machines(documents)}{''.join(sections)}"
         "</main></body></html>\n")

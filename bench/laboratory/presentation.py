@@ -5,6 +5,7 @@ import itertools
 from . import claims, parameters
 from .experiment import OURS, Measured, Shown, Verdict
 from .judgement import DISTURBED
+from .results import LEFT_OUT
 from .values import Value
 
 MISSING = "\u2014"
@@ -19,9 +20,11 @@ def presentation(experiment, document, asked=None):
         entry = {"outcome": "unavailable", "reason": NOT_RUN, "measurements": [], "left_out": []}
     is_derived = entry["outcome"] == "derived"
     measured = Measured(experiment.uses if is_derived else experiment.name, document, asked)
-    is_open = entry["outcome"] in ("unavailable", "failed")
+    is_open = entry["outcome"] in ("unavailable", LEFT_OUT, "failed")
     has_figures = not is_open or entry["measurements"] or experiment.bare
     shown_ = experiment.show(measured) if has_figures else Shown({})
+    if experiment.beside is not None:
+        shown_.counterparts = list(experiment.beside(measured))
     if is_open:
         shown_.verdicts = {name: Verdict("open", [entry["reason"]]) for name in experiment.verdicts}
     share = others(experiment, document)

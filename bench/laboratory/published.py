@@ -2,6 +2,7 @@
 """The figures that the studies published (bench/published.json), each with its place there."""
 import functools
 import json
+import re
 from pathlib import Path
 
 from .values import Value, in_kibibytes
@@ -40,6 +41,28 @@ def label(path):
     """What a line or a row of published figures is called, or one of its figures: "Meyer: best OpenMP"."""
     study, *_, name = [step for step in path.split("/") if not step.isdigit()]
     return f"{short(study)}: {look_up(f'studies/{study}/names/{name}')}"
+
+
+def name(study, path):
+    """What a row of figures is called, or one of them; None if a figure stands alone."""
+    return look_up(f"studies/{study}/names").get(path.rpartition("/")[2])
+
+
+def quantity(study, path):
+    """(place, words) of what a figure is, with the study's own term in brackets unless that is English. The place is
+    the figure's own, or that of the table that it is in; None if it is no quantity that can be measured again."""
+    found = look_up(f"studies/{study}/quantities")
+    place = max((place for place in found if f"{path}/".startswith(f"{place}/")), key=len, default=None)
+    if place is None:
+        return None, ""
+    said = found[place]
+    return place, f"{said['english']} [{said['term']}]" if "term" in said else said["english"]
+
+
+def sizes(study):
+    """The sizes that lists of a study's figures are for, as the study writes them."""
+    found = look_up(f"studies/{study}")
+    return [re.sub(r"([KMG]i?B)", r" \1", size) for size in found.get("sizes") or found["file_sizes"]]
 
 
 def values(path):

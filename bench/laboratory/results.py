@@ -11,6 +11,7 @@ COMMITTED = schemas.ROOT / "bench" / "results"
 SCHEMA = "lab.schema.json"
 GPU_SCHEMA = "gpu.schema.json"
 VERSION = 1
+LEFT_OUT = "left out"  # the outcome of an experiment for which there was no time
 
 
 class ResultError(Exception):
@@ -53,6 +54,16 @@ def of_gpu(document, path):
         return device.as_lab_result(document)
     except ValueError as error:
         raise ResultError(f"{path}: {error}") from error
+
+
+def is_whole(entry):
+    """Whether an experiment's entry says all that can be said. None: there is no entry."""
+    return entry is not None and entry["outcome"] not in ("failed", LEFT_OUT) and not entry.get("cut", False)
+
+
+def is_complete(document):
+    """Whether --continue has nothing to do."""
+    return document["finished"] and all(map(is_whole, document["experiments"].values()))
 
 
 class ResultFile:

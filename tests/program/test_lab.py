@@ -3,6 +3,8 @@
 # studies' own, what is no result is refused in one line, an interrupted run goes on where it stopped,
 # and energy is what counters say. How fast anything is, no test can say.
 import ctypes
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
@@ -20,10 +22,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
-from experiments import all_experiments, e08_schedules as e08, e11_speculation as e11  # noqa: E402
+from experiments import all_experiments, e03_speedup as e03, e08_schedules as e08, e11_speculation as e11  # noqa: E402
 from laboratory import (  # noqa: E402
-    bounds, device, distil, energy, lab, markdown, mpi, namespaces, results, tables, values)
-from laboratory.experiment import Unavailable  # noqa: E402
+    answers, beside, bounds, device, distil, energy, figures, lab, markdown, mpi, namespaces, page,
+    programs as lab_programs, published, results, tables, values)
+from laboratory.experiment import (  # noqa: E402
+    Experiment, Failed, Measured, OutOfTime, Shown, TimedOut, Unavailable)
 from laboratory.presentation import presentation  # noqa: E402
 
 RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
@@ -246,10 +250,13 @@ def test_figures_take_the_colours_of_the_page(pages):
     speedups = [row for row in document["experiments"]["E1"]["measurements"] if row["quantity"] == "speedup"
                 and row["of"]["direction"] == "encrypt" and row["of"].get("threads", 2) > 1
                 and row["of"].get("ranks", 2) > 1]
-    (figure,) = [svg for svg in drawn if any((e.get("id") or "").startswith("f0-e3-") for e in svg.iter())]
-    points = [use for use in figure.iter(f"{SVG}use") if "var(--s" in (use.get("style") or "")]
-    published = PUBLISHED["studies"]["pousa"]["speedup_over_sequential"]
-    assert len(points) >= len(speedups) + len(published["openmp_8"]) + len(published["mpi_32"])
+    of_e3 = [svg for svg in drawn if any((e.get("id") or "").startswith("f0-e3-") for e in svg.iter())]
+    points = [use for svg in of_e3 for use in svg.iter(f"{SVG}use") if "var(--s" in (use.get("style") or "")]
+    # By size the most threads and ranks that have a core each, and two rows of the study's.
+    cores, of_study = document["machine"]["cores"], PUBLISHED["studies"]["pousa"]["speedup_over_sequential"]
+    by_size = [row for row in speedups if cores in (row["of"].get("threads"), row["of"].get("ranks"))]
+    assert len(of_e3) == 2
+    assert len(points) >= len(by_size) + len(of_study["openmp_8"]) + len(of_study["mpi_32"]) + 4
 
 
 @pytest.fixture(scope="module")
@@ -580,6 +587,350 @@ def test_other_ciphers_are_measured_without_ranks(programs, tmp_path):
     assert "agreements a second of X25519" in said
 
 
+QUIET = type("Quiet", (), {"step": lambda self, what: None})()
+
+
+def experiment(name, measure, seconds=1, **more):
+    """An experiment whose figures are not looked at."""
+    return Experiment(name=name, title=name, here="", measure=measure, show=lambda measured: Shown({}),
+                      seconds={"quick": seconds, "full": seconds}, **more)
+
+
+def takes(seconds):
+    """An experiment's measure() that measures three things, each in so many seconds."""
+    def measure(lab_):
+        for thing in lab_.as_time_allows("abc"):
+            lab_.step(thing)
+            lab_programs.run(["sleep", seconds])
+            lab_.record({"thing": thing}, "time", "s", seconds, 1)
+    return measure
+
+
+@pytest.fixture
+def empty(recorded, tmp_path):
+    """A result file of a quick run that has nothing yet."""
+    document = json.loads(json.dumps(recorded[0]))
+    document |= {"effort": "quick", "finished": False, "experiments": {}}
+    return results.ResultFile(tmp_path / "result.json", document)
+
+
+def test_what_there_is_no_time_for_is_left_out_and_measured_later(empty, capsys, monkeypatch):
+    table = [experiment("E1", takes(3.1), 3), experiment("E2", takes(60), 3),
+             experiment("E3", None, 0, uses="E2"), experiment("E4", takes(0.1), 24)]
+    monkeypatch.setattr(lab, "STOPPED_AFTER_S", 1)
+    lab.run(table, empty, limit_seconds=30)
+    document = results.load(empty.path)
+    outcomes = {name: entry["outcome"] for name, entry in document["experiments"].items()}
+    assert outcomes == {"E1": "measured", "E2": "left out", "E3": "left out", "E4": "left out"}
+    first = document["experiments"]["E1"]
+    assert first["cut"] and [row["of"]["thing"] for row in first["measurements"]] == ["a"]
+    assert first["left_out"] == [{"what": "b, c", "why": lab.NO_TIME}]
+    assert "was stopped when no time was left" in document["experiments"]["E2"]["reason"]
+    assert not document["experiments"]["E2"]["measurements"]
+    assert document["finished"] and not results.is_complete(document)
+    assert capsys.readouterr().err.count("  left out: ") == 3
+
+    # With no time for them, what was measured stays. What has nothing comes first.
+    order = []
+    again = [experiment("E1", lambda lab_: order.append("E1") or takes(60)(lab_), 1),
+             experiment("E2", lambda lab_: order.append("E2") or takes(60)(lab_), 1)]
+    lab.run(again, empty, limit_seconds=4)
+    assert order[0] == "E2" and results.load(empty.path)["experiments"]["E1"] == first
+
+    later = [experiment(one.name, one.measure and takes(0.01), 1, uses=one.uses) for one in table]
+    lab.run(later, empty, limit_seconds=60)
+    document = results.load(empty.path)
+    outcomes = [entry["outcome"] for entry in document["experiments"].values()]
+    assert outcomes == ["measured", "measured", "derived", "measured"]
+    assert results.is_complete(document)
+    assert len(document["experiments"]["E1"]["measurements"]) == 3 and "cut" not in document["experiments"]["E1"]
+    lab.run([experiment(one.name, takes(60), 0) for one in later], empty, limit_seconds=0.5)
+    assert results.load(empty.path)["experiments"] == document["experiments"]  # nothing was measured again
+
+
+def test_a_run_without_load_leaves_nothing_out(empty):
+    """Each experiment has its share of the time and what others did not need."""
+    table = [experiment(f"E{number}", takes(0.05), 1) for number in (1, 2, 3)]
+    lab.run(table, empty, limit_seconds=20)
+    assert results.is_complete(empty.document)
+    assert all(len(entry["measurements"]) == 3 for entry in empty.document["experiments"].values())
+
+
+@pytest.mark.parametrize("raised, outcome", [
+    (TimedOut("paes-bench: took more than 9 seconds"), "left out"), (OutOfTime("no time"), "left out"),
+    (Failed("wrong output"), "failed"), (Unavailable("no device"), "unavailable")])
+def test_only_what_is_wrong_fails(empty, raised, outcome, script):
+    def measure(lab_):
+        lab_.record({"thing": "a"}, "time", "s", 1, 1)
+        raise raised
+    lab.run([experiment("E1", measure)], empty)
+    entry = empty.document["experiments"]["E1"]
+    assert entry["outcome"] == outcome and entry["reason"] == str(raised)
+    assert script.tell([experiment("E1", measure)], empty.document) == (outcome == "failed")
+    assert results.is_complete(empty.document) == (outcome == "unavailable")
+
+
+def test_a_program_that_is_stopped_leaves_none_behind(tmp_path):
+    kept = tmp_path / "kept"
+    with pytest.raises(OutOfTime, match="sh: was stopped when no time was left"), \
+            lab_programs.until(lab.time.monotonic() + 1):
+        lab_programs.run(["sh", "-c", f"sleep 300 & echo $! >{kept}; wait"])
+    process = Path("/proc") / kept.read_text().strip()
+    program.wait_until(lambda: not process.exists() or " Z " in (process / "stat").read_text(), "sleep to end")
+    with pytest.raises(TimedOut, match="took more than 0.2 seconds"):
+        lab_programs.run(["sleep", "300"], seconds=0.2)
+    with pytest.raises(OutOfTime, match="no time was left for true"), lab_programs.until(0):
+        lab_programs.run(["true"])
+
+
+@pytest.fixture
+def script():
+    """bench/lab as a module."""
+    loader = importlib.machinery.SourceFileLoader("bench_lab", str(BENCH / "lab"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_lab", loader))
+    loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("change, goes_on", [
+    (lambda d: None, False), (lambda d: d.update(finished=False), True),
+    (lambda d: d["experiments"]["E13"].update(cut=True), True),
+    (lambda d: d["experiments"]["E13"].update(outcome="left out", reason="no time", measurements=[]), True),
+    (lambda d: d["experiments"]["E13"].update(outcome="failed", reason="wrong", measurements=[]), True)])
+def test_continue_finds_what_lacks_something(change, goes_on, recorded, tmp_path, script, monkeypatch):
+    monkeypatch.setattr(script, "RESULTS", tmp_path)
+    path = tmp_path / "a-machine-lab-quick.json"
+    changed(recorded[0], tmp_path, lambda d: (d.update(effort="quick"), change(d))).rename(path)
+    if goes_on:
+        assert script.unfinished("quick") == path
+    else:
+        with pytest.raises(SystemExit, match="no result of --quick .* is unfinished"):
+            script.unfinished("quick")
+
+
+def test_what_was_disturbed_is_named(recorded, script, capsys):
+    document = json.loads(json.dumps(recorded[0]))
+    for name in document["experiments"]:
+        document["experiments"][name]["others"] = 0.6 if name in ("E1", "E13") else 0.1
+    document["experiments"]["E14"] |= {"outcome": "left out", "reason": "no time", "measurements": []}
+    document["experiments"]["E5"]["cut"] = True
+    run_ = [one for one in all_experiments() if one.name in document["experiments"]]
+    assert not script.tell(run_, document)
+    assert capsys.readouterr().err.splitlines() == [
+        "lab: disturbed: E1, E13: other programs used the processors, so nothing is judged by them",
+        "lab: left out for want of time: E14; --continue measures them",
+        "lab: measured in part for want of time: E5; --continue measures them"]
+
+
+def test_a_quick_run_that_left_something_out_goes_on(programs, tmp_path):
+    path = tmp_path / "result.json"
+    with open(programs / "bench_aes_ci", "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\ncat {programs}/document\n")
+    assert run("lab", "--only", "E2,E13", "--output", path, PAES_BIN=str(programs)).returncode == 0
+    document = json.loads(path.read_text())
+    document["experiments"]["E13"] |= {"outcome": "left out", "reason": lab.NO_TIME, "measurements": []}
+    path.write_text(json.dumps(document))
+    page_ = tmp_path / "page.html"
+    assert run("report", path, "--output", page_).returncode == 0
+    assert f"Here: {lab.NO_TIME}" in page_.read_text()
+    done = run("lab", "--only", "E2,E13", "--continue", "--output", path, PAES_BIN=str(programs))
+    assert done.returncode == 0 and "E13" in done.stderr and "E2" not in done.stderr
+    assert results.is_complete(results.load(path))
+
+
+# Experiments that go through sizes, keys or rounds as time allows.
+CUT_SHORT = ("E1", "E4", "E5", "E7", "E8", "E9", "E13", "E14")
+
+
+def test_the_least_that_an_experiment_measures_can_be_shown(monkeypatch, recorded):
+    monkeypatch.setattr(lab_programs, "BIN", Path(program.PAES).parent)
+    document = json.loads(json.dumps(recorded[0]))
+    document["machine"]["cores"], document["experiments"] = 2, {}
+    table = {one.name: one for one in all_experiments()}
+    for name in CUT_SHORT:
+        short = lab.Lab(True, 2, QUIET, limit=lab.TimeLimit(last_begin=0))
+        document["experiments"][name] = lab.measure(table[name], short, document)
+        entry = document["experiments"][name]
+        assert entry["outcome"] == "measured" and entry["cut"], (name, entry.get("reason"))
+        assert lab.NO_TIME in [row["why"] for row in entry["left_out"]], name
+    document["experiments"]["E3"] = lab.measure(table["E3"], lab.Lab(True, 2, QUIET), document)
+    assert document["experiments"]["E3"]["outcome"] == "derived"
+    made = page.make(all_experiments(), [document])
+    html5lib.HTMLParser(strict=True).parse(made)
+    assert "no time was left" in markdown.make(all_experiments(), [document])
+
+
+def table_of(tree):
+    """The rows of the table that the page opens with, as lists of cells."""
+    (found,) = [div for div in tree.iter("div") if "beside" in (div.get("class") or "").split()]
+    return [list(row) for row in found.find(".//tbody").iter("tr")]
+
+
+def words_of(element):
+    return "".join(element.itertext())
+
+
+def test_the_page_opens_with_the_published_figures(pages):
+    documents, _, tree, _ = pages
+    rows = table_of(tree)
+    tables_ = list(tree.find(".//main").iter("table"))
+    assert tables_[0].find(".//tbody")[0][0] is rows[0][0]
+    measured = 0
+    for study, _, said, *here, command in rows:
+        assert study.get("data-study") in PUBLISHED["studies"]
+        name = command.find("a").get("href")[1:].upper()
+        assert words_of(command) == f"{name} ./dev lab --only {name}"
+        assert words_of(said).strip("\u2014 ")
+        assert len(here) == len(documents)
+        for cell in here:
+            assert cell.find("data") is not None or re.match(
+                "not measured here|between|above|below|.*here", words_of(cell)), words_of(cell)
+            measured += cell.find("data") is not None
+    assert measured > 40
+    assert any("[tiempo de ejecuci\u00f3n]" in words_of(row[1]) for row in rows)
+    assert any("no device" in words_of(row[3]) for row in rows)
+
+
+def test_each_quantity_that_was_published_has_a_row(recorded):
+    said = [(row.claim.study, row.says[0]) for row in beside.rows(all_experiments(), recorded)]
+    for study, members in PUBLISHED["studies"].items():
+        for place in members["quantities"]:
+            _, words = published.quantity(study, place)
+            is_table = any(other.startswith(f"{place}/") for other in members["quantities"])
+            assert is_table or any(of == study and one.startswith(words) for of, one in said), (study, place)
+
+
+def test_a_disturbed_figure_is_marked(recorded):
+    document = json.loads(json.dumps(recorded[0]))
+    for share, wanted in ((0.5, True), (0.0, False)):
+        document["experiments"]["E1"]["others"] = share
+        (row, *_) = beside.rows(all_experiments(), [document])
+        assert ("(disturbed)" in markdown.words(row.here[0])) == wanted
+
+
+def test_the_largest_size_that_was_measured_stands_in_the_table(recorded):
+    document = json.loads(json.dumps(recorded[0]))
+    entry = document["experiments"]["E1"]
+    entry["measurements"] = [row for row in entry["measurements"] if row["of"]["bytes"] <= 1 << 20]
+    (first, *_) = beside.rows(all_experiments(), [document])
+    assert first.says[0].endswith(", one core, 1 MB")
+    assert first.published[0].number == PUBLISHED["studies"]["pousa"]["time_s"]["sequential"][2]
+    document["experiments"] = {}
+    (first, *_) = beside.rows(all_experiments(), [document])
+    assert first.says[0].endswith(", 255 MB") and first.here[0] == ("not measured here: it was not run",)
+
+
+def test_speedups_against_cores_have_the_studys_points(recorded):
+    panel = e03.by_cores(Measured("E1", recorded[0]))
+    lines = {series.label: series for series in panel.series}
+    for label, cores in (("Pousa's thesis: OpenMP", [8]), ("Pousa's thesis: MPI", [8, 16, 32])):
+        assert [float(x) for x in lines[label].xs] == cores
+        assert [float(y) for y in lines[label].ys] == [
+            PUBLISHED["studies"]["pousa"]["speedup_over_sequential"][
+                f"{label.rpartition(' ')[2].lower()}_{count}"][5] for count in cores]
+    ideal = lines["ideal"]
+    assert [float(x) for x in ideal.xs] == [float(y) for y in ideal.ys] and float(ideal.xs[-1]) == 32
+    here = next(series for label, series in lines.items() if label.startswith("OpenMP"))
+    assert here.kind == "measured" and float(here.xs[-1]) == recorded[0]["machine"]["cores"]
+
+
+def all_panels(documents):
+    for one in all_experiments():
+        for document in documents:
+            for panel in presentation(one, document)[0].panels:
+                yield one.name, panel
+
+
+def test_figures_can_be_read(pages):
+    """Few lines, and labels of the axes that do not overlap."""
+    seen = 0
+    for name, panel in all_panels(pages[0]):
+        assert sum(any(y is not None for y in series.ys) for series in panel.series) <= figures.MOST_SERIES, (name, panel.title)
+        assert panel.ylabel and panel.title
+        drawing, axes = figures.drawing(panel)
+        drawing.canvas.draw()
+        for axis in (axes.xaxis, axes.yaxis):
+            if any(label.get_rotation() for label in axis.get_ticklabels()):
+                continue  # turned labels have boxes that overlap where the letters do not
+            boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_text()]
+            for one, other in zip(boxes, boxes[1:]):
+                assert not one.overlaps(other), (name, panel.title)
+        figures.plt.close(drawing)
+        seen += 1
+    assert seen > 30
+
+
+def test_sizes_are_written_one_way(pages):
+    """Decimal sizes are a study's; ours are binary, and a space stands before the unit."""
+    _, text_, tree, _ = pages
+    of_studies = {size.replace("B", "").strip() + "B" for study in PUBLISHED["studies"] for key in ("sizes", "file_sizes")
+                  if key in PUBLISHED["studies"][study] for size in published.sizes(study)}
+    seen = set()
+    for section in tree.iter("section"):
+        for element in section.iter():
+            if element.get("data-claim") or not isinstance(element.tag, str):
+                continue
+            for part in (element.text or "", element.tail or ""):
+                if "Left out" in part:  # as older results say it
+                    continue
+                for gpu in BOUNDS["gpus"]:  # whose names are their makers'
+                    part = part.replace(gpu, "")
+                assert not re.search(r"\d[KMG]i?B\b", part), part
+                seen |= set(re.findall(r"[\d.]+ [KMG]B\b", part)) - {"4.5 MB"}
+    assert seen <= of_studies | {"1 KB"}, seen - of_studies
+
+
+def test_the_page_can_be_printed(pages):
+    _, text_, _, _ = pages
+    style = text_.partition("<style>")[2].partition("</style>")[0]
+    paper = style.partition("@media print {")[2]
+    assert "@page" in style and "break-inside: avoid" in paper and "color-scheme: light" in paper
+    # Each colour of the page has one for paper, where the reader's choice of a dark screen does not count.
+    names = set(re.findall(r"(--\w+):", style.partition("}")[0]))
+    assert names <= set(re.findall(r"(--\w+):", paper.partition("}")[0]))
+
+
+ANSWERS = """# Ada <script>alert(1)</script>
+
+Group `3` & more
+in two lines.
+
+## Exercise 1
+
+    ./dev lab <b>file
+    a `b`
+"""
+
+
+def test_answers_are_handed_in_with_the_page(tmp_path):
+    (tmp_path / "answers.md").write_text(ANSWERS)
+    made = tmp_path / "ada.html"
+    done = run("report", RECORDED[0], "--answers", tmp_path / "answers.md", "--output", made)
+    assert done.returncode == 0, done.stderr
+    tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(made.read_text())
+    (div,) = [div for div in tree.iter("div") if div.get("class") == "answers"]
+    assert [(child.tag, words_of(child)) for child in div] == [
+        ("h2", "Ada <script>alert(1)</script>"), ("p", "Group 3 & more in two lines."), ("h3", "Exercise 1"),
+        ("pre", "./dev lab <b>file\na `b`")]
+    assert answers.as_html("") == '<div class="answers"></div>'
+    (tmp_path / "latin").write_bytes(b"\xe9")
+    done = run("report", RECORDED[0], "--answers", tmp_path / "latin", "--output", made)
+    assert done.returncode == 1 and done.stderr.startswith("report: --answers: is no UTF-8 text")
+    done = run("report", RECORDED[0], "--answers", tmp_path / "none", "--output", made)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+def test_exercises_name_experiments_and_options_that_there_are():
+    text_ = (ROOT / "docs" / "exercises.md").read_text()
+    assert 8 <= len(re.findall(r"^## \d+\. ", text_, flags=re.MULTILINE)) <= 14
+    known = {one.name for one in all_experiments()}
+    assert set(re.findall(r"\bE\d+\b", text_)) <= known
+    options = run("lab", "--help").stdout
+    for command in re.findall(r"^    \./dev lab (.*)$", text_, flags=re.MULTILINE):
+        for option in re.findall(r"--\w+", command):
+            assert option in options, option
+
+
 def test_results_of_two_machines_do_not_mix(recorded, tmp_path):
     path = changed(recorded[0], tmp_path, lambda d: d["machine"].update(cpu="Another processor"))
     done = run("lab", "--only", "E2", "--continue", f"--{recorded[0]['effort']}", "--output", path,
@@ -731,6 +1082,7 @@ def test_chosen_numbers_replace_an_experiments_own(tmp_path):
     on_processor = [row["of"] for row in entry["measurements"] if "threads" in row["of"]]
     assert {of["bytes"] for of in on_processor} == {1024, 16384}
     assert {of["threads"] for of in on_processor} == {1, 2}  # a speedup is over one thread
+    assert entry["seconds"] < 60 and 0 <= entry["others"] <= 1  # also of what is over at once
 
     page = tmp_path / "page.html"
     assert run("report", path, "--output", page).returncode == 0
