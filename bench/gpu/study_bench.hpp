@@ -323,8 +323,8 @@ class StudyBench {
   static constexpr std::size_t image_room = std::size_t{1} << 16;
 
   // One buffer, or the whole text: to the device, through the kernel, back.
-  void through_device(const cuda::DeviceKernel& kernel, const test::RawSubject& subject, CopyWay way,
-                      const std::uint8_t* in, std::uint8_t* out, std::size_t at,
+  void through_device(const cuda::DeviceKernel& kernel, const test::RawSubject& subject,
+                      CopyWay way, const std::uint8_t* in, std::uint8_t* out, std::size_t at,
                       std::size_t bytes) {
     if (way.is_pinned) {
       session_.runtime.copy_in(session_.stream, device_->data() + at, in, bytes);
