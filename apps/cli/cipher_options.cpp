@@ -57,6 +57,8 @@ void CipherOptions::check(const CipherName& cipher, bool makes_key) const {
          "use AES; where it must be, --legacy encrypts all the same");
   refuse(cipher.cipher != Cipher::des_ede3 && no_block_limit,
          "--no-block-limit: only 3DES has a limit of blocks");
+  refuse(no_block_limit && decrypt, "--no-block-limit: decryption has no limit of blocks",
+         "leave it out");
 }
 
 std::string CipherOptions::why_cpu_alone(const CipherName& cipher) const {

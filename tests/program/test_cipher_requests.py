@@ -41,6 +41,7 @@ WRONG = [
     ("des-ede3-cbc --key k24 --iv 0001020304050607", "NIST disallows"),
     ("des-ede3-cbc --no-block-limit --key k24 --iv 0001020304050607", "NIST disallows"),
     ("aes-128-cbc --no-block-limit --key k16 --iv IV", "--no-block-limit: only 3DES has a limit of blocks"),
+    ("des-ede3-cbc -d --no-block-limit --key k24 --iv 0001020304050607", "--no-block-limit: decryption has no limit"),
     ("aes-128-gcm -d --legacy --no-block-limit --key k16 --iv 000102030405060708090a0b", "only 3DES has a limit"),
     ("aes-128-cbc --key k16 --iv IV --passphrase-file pass", "only --openssl"),
     ("aes-128-cbc --key k16 --iv IV --iter 5", "belongs to --openssl"),

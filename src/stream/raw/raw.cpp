@@ -103,11 +103,11 @@ void check_raw_length(const std::string& name, const RawTask& task, std::uint64_
     const std::uint64_t padded = bytes + (task.pads ? padding_bytes(bytes, block) : 0);
     if ((padded + block - 1) / block > task.max_blocks) {
       const bool fits_unpadded = (bytes + block - 1) / block <= task.max_blocks;
-      throw Error(
-          ErrorCode::usage,
-          name + (fits_unpadded ? ": with its padding" : ":") + " more than " +
-              std::to_string(task.max_blocks) +
-              " blocks, the most that a key of this cipher encrypts without --no-block-limit");
+      throw Error(ErrorCode::usage,
+                  name + (fits_unpadded ? ": with its padding" : ":") + " more than " +
+                      std::to_string(task.max_blocks) +
+                      " blocks, the most that one key of this cipher may encrypt",
+                  "use AES; where it must be, --no-block-limit encrypts all the same");
     }
   }
   if (task.key.row().has_units && task.key.unit_bytes() == 0 && bytes > xts::max_unit_bytes) {
