@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -191,7 +193,7 @@ def test_threads_share_a_context() -> None:
         assert list(pool.map(encrypt, range(8), timeout=60)) == list(range(8))
 
 
-def test_ordinary_workers_make_what_is_named() -> None:
+def test_what_ordinary_workers_make_is_the_same() -> None:
     keystream_engine = paes.Keystream(workers=2, worker_priority="ordinary", always_ahead=True)
     context = keystream_engine.open(
         keystream_engine.bind("aes-128-ctr", bytes(16)), bytes(16), window_chunks=1
@@ -200,6 +202,19 @@ def test_ordinary_workers_make_what_is_named() -> None:
     for number in range(0, 20, 2):
         context.prefetch(number * 4096)
         assert context.encrypt(number * 4096, bytes(4096)) == keystream[number * 4096 :][:4096]
+
+
+@pytest.mark.parametrize("priority, policy", [("idle", os.SCHED_IDLE), ("ordinary", os.SCHED_OTHER)])
+def test_workers_have_the_priority_that_is_asked_for(priority: str, policy: int) -> None:
+    before = set(os.listdir("/proc/self/task"))
+    keystream_engine = paes.Keystream(workers=2, worker_priority=priority)
+    workers = set(os.listdir("/proc/self/task")) - before
+    assert len(workers) == 2
+    deadline = time.monotonic() + 10
+    while any(os.sched_getscheduler(int(worker)) != policy for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    del keystream_engine
 
 
 def test_other_priorities_are_refused() -> None:
