@@ -9,15 +9,6 @@ namespace {
 using cuda::PlacedKernel;
 using cuda::TablePlace;
 
-const cuda::DeviceKernel& device_kernel_of(const char* name) {
-  for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
-    if (std::string_view(name) == kernel->name) {
-      return *kernel;
-    }
-  }
-  throw Error(ErrorCode::failure, std::string("there is no device kernel ") + name);
-}
-
 // How many threads of the kernel's launches a multiprocessor holds. An emulated one has a single
 // thread block.
 unsigned threads_held(const GpuSession& session, const PlacedKernel& placed) {
@@ -33,14 +24,6 @@ unsigned threads_held(const GpuSession& session, const PlacedKernel& placed) {
   (void)session;
 #endif
   return static_cast<unsigned>(blocks) * placed.threads;
-}
-
-std::vector<double> rates_of(const Entrant& entrant, std::size_t bytes) {
-  std::vector<double> rates;
-  for (const double seconds : entrant.taken) {
-    rates.push_back(static_cast<double>(bytes) / seconds / 1e9);
-  }
-  return rates;
 }
 
 // The number of the computing kernel that is launched alike.
@@ -71,7 +54,7 @@ void measure_places(const GpuSession& session, StudyBench& bench, std::size_t by
     entrants.back().of.push_back({"threads_a_block", std::to_string(placed.threads)});
   }
   // The fast kernel, whose look-ups in shared memory never wait for each other.
-  add(device_kernel_of("cuda_tables"), "banks", "all");
+  add(device_kernel("cuda_tables"), "banks", "all");
   in_turns(entrants);
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     bench.record(entrants[i].of, "time without copies", "s", entrants[i].taken);
@@ -91,7 +74,7 @@ void measure_streams(const GpuSession& session, StudyBench& bench, std::size_t b
   constexpr unsigned counts[] = {1, 2, 4, cuda::max_slots};
   for (const char* const name : {"cuda_compute", "cuda_tables"}) {
     for (const unsigned count : counts) {
-      entrants.push_back(bench.on_streams(device_kernel_of(name), bytes, count, piece_bytes));
+      entrants.push_back(bench.on_streams(device_kernel(name), bytes, count, piece_bytes));
     }
   }
   in_turns(entrants);
@@ -112,7 +95,7 @@ void measure_placed_kernels(const GpuSession& session, StudyBench& bench, bool i
   measure_places(session, bench, bytes);
   measure_streams(session, bench, bytes);
   if (is_quick) {
-    bench.leave_out("255 MB", "for the time; --full has it");
+    bench.leave_out("255 MiB", "for the time; --full has it");
   }
 }
 

@@ -26,15 +26,6 @@ constexpr std::size_t computing_sizes[] = {
     mebibyte,     16 * mebibyte, 256 * mebibyte};
 constexpr std::size_t meyer_sizes[] = {320, 3600, 84992, 4499968};
 
-const cuda::DeviceKernel& device_kernel(const std::string& name) {
-  for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
-    if (name == kernel->name) {
-      return *kernel;
-    }
-  }
-  throw Error(ErrorCode::failure, "there is no device kernel " + name);
-}
-
 class Studies : StudyBench {
  public:
   using StudyBench::StudyBench;
@@ -250,11 +241,7 @@ class Studies : StudyBench {
       in_turns(entrants);
       shares.erase(shares.begin());  // the first warmed up
       for (const Entrant& one : entrants) {
-        std::vector<double> rates;
-        for (const double seconds : one.taken) {
-          rates.push_back(static_cast<double>(bytes) / seconds / 1e9);
-        }
-        record(one.of, "rate", "GB/s", rates);
+        record(one.of, "rate", "GB/s", rates_of(one, bytes));
         record(one.of, "rate to processor", "ratio", times_as_fast(entrants[0], one));
         record(one.of, "rate to device", "ratio", times_as_fast(entrants[1], one));
       }

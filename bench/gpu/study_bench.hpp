@@ -57,6 +57,23 @@ inline std::vector<double> times_as_fast(const Entrant& first, const Entrant& en
   return ratios;
 }
 
+inline std::vector<double> rates_of(const Entrant& entrant, std::size_t bytes) {
+  std::vector<double> rates;
+  for (const double seconds : entrant.taken) {
+    rates.push_back(static_cast<double>(bytes) / seconds / 1e9);
+  }
+  return rates;
+}
+
+inline const cuda::DeviceKernel& device_kernel(const std::string& name) {
+  for (const cuda::DeviceKernel* const kernel : cuda::device_kernels()) {
+    if (name == kernel->name) {
+      return *kernel;
+    }
+  }
+  throw Error(ErrorCode::failure, "there is no device kernel " + name);
+}
+
 class StudyBench {
  public:
   StudyBench(GpuSession& session, bool is_quick)
