@@ -46,6 +46,14 @@ const cuda::DeviceKernel& find_device_kernel(const CipherName& cipher, const std
   throw Error(ErrorCode::usage, "kernel: no device kernel '" + name + "' has " + cipher.name);
 }
 
+// A key that the device does not take is the processor's, whose time must not count as the
+// device's.
+void require_bound(bool is_bound) {
+  if (!is_bound) {
+    throw Error(ErrorCode::failure, "device: cuda took no key");
+  }
+}
+
 }  // namespace
 
 void RankOptions::declare_ranks(CLI::App& app) {
@@ -137,6 +145,9 @@ RankDevice open_rank_device(const MemoryOptions& options) {
     opened.device = std::move(found.device);
     std::string why;
     const std::vector<cuda::DeviceProperties> devices = cuda::list_cuda_devices(why);
+    if (devices.empty()) {
+      throw Error(ErrorCode::failure, "device: cuda is not available: " + why);
+    }
     opened.properties = devices.at(ranks().local_rank() % devices.size());
   });
   return opened;
@@ -180,10 +191,13 @@ MemoryCipher::MemoryCipher(const MemoryOptions& options, const RankDevice& devic
         throw Error(ErrorCode::usage, "bytes: more than a message of GCM may have (64 GiB)");
       }
       gcm_.emplace(secrets_.key, *kernel_, use);
+      require_bound(use.device == nullptr || gcm_->has_device());
       return;
     }
     raw_.emplace(name_.cipher, *name_.mode, secrets_.key, *kernel_,
                  row_of(*name_.mode).has_units ? page_bytes : 0, use);
+    require_bound(use.device == nullptr ||
+                  (raw_->has_device(Direction::encrypt) && raw_->has_device(Direction::decrypt)));
     unit_bytes_ = raw_->unit_bytes() != 0 ? page_bytes : block_bytes;
     if (!raw_->is_parallel(Direction::encrypt)) {
       throw Error(ErrorCode::usage,
