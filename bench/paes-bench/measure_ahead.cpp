@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <vector>
 
 #include "cli/decimal.hpp"
@@ -107,10 +108,12 @@ KeystreamUse use_of(const Way& way) {
 std::vector<Way> measure(const ClientTask& task, unsigned rounds) {
   std::vector<Way> ways = {
       {"direct", direct(task)}, {"threads", by_threads(task)}, {"idle", by_clients_in_idle(task)}};
+  // By chance, so that runs of a single round favour no way.
+  const std::size_t begins_with = std::random_device{}() % ways.size();
   for (unsigned round = 0; round < rounds; ++round) {
     for (std::size_t turn = 0; turn < ways.size(); ++turn) {
       stop_if_interrupted();
-      Way& way = ways[(round + turn) % ways.size()];
+      Way& way = ways[(begins_with + round + turn) % ways.size()];
       way.runs.push_back(run_clients(way.task));
     }
   }
