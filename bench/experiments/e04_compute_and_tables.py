@@ -10,7 +10,6 @@ from laboratory.values import derive, given, size
 MB = 1 << 20
 SIZES = [MB // 2, MB, 15 * MB, 128 * MB, 255 * MB]
 ECB = "aes-128-ecb"
-PAGE = 4096  # bytes, of which ranks take whole ones
 COMPUTE, TABLES = "compute", "tables"
 KERNELS = (COMPUTE, TABLES, "openssl")
 CUDA_KERNELS = {COMPUTE: "cuda_compute", TABLES: "cuda_tables"}
@@ -31,21 +30,18 @@ def measure(lab):
     if lab.quick and "sizes" not in lab.chosen:
         lab.leave_out(" and ".join(map(size, SIZES[3:])), "for the time; --full has them")
     # 1 is the first, because speedups are over one rank.
-    measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cores))])), lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
+    measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cluster.slots or lab.cores))])),
+                  lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
     device.measure_too(lab, "E4")
 
 
 def measure_ranks(lab, counts, sizes):
     """Both kernels and all numbers of ranks take turns, each rank with its share of the data in its memory."""
-    sizes = [size_ for size_ in sizes if size_ % PAGE == 0]
-    if not sizes:
-        lab.leave_out("MPI", "no size is a number of whole pages")
-        return
     entrants = {(kernel, ranks): (ranks, "--cipher", ECB, "--kernel", kernel, "--threads", 1, "--runs", 1)
                 for ranks in counts for kernel in (COMPUTE, TABLES)}
     try:
         mpi.program()
-        rows = mpi.all_in_turns(lab, entrants, "memory", sizes, rounds=lab.pick(2, 3))
+        rows = mpi.all_in_turns(lab, entrants, "memory", sizes, rounds=lab.pick(2, 3), where=lab.cluster)
     except Unavailable as reason:
         lab.leave_out("MPI", str(reason))
         return
@@ -63,7 +59,7 @@ def record_ranks(lab, rows, size_):
     first = next(iter(rows))[1]
     for (kernel, ranks), by_round in rows.items():
         of = {"cipher": ECB, "direction": "encrypt", "kernel": kernel, "executor": "mpi", "ranks": ranks,
-              "hosts": by_round[0]["hosts"], "bytes": size_, "oversubscribed": ranks > lab.cores}
+              "bytes": size_, **{name: by_round[0][name] for name in mpi.KIND}}
         mine = seconds[kernel, ranks]
         lab.record_rounds(of, "time", "s", mine)
         for quantity, other in (("ratio to compute", (COMPUTE, ranks)), ("speedup", (kernel, first))):
@@ -90,14 +86,22 @@ def executors(measured):
     if counts and counts[-1] > 1:
         found["openmp"] = (plural(counts[-1], "thread"), dict(threads=counts[-1]))
     ranks = [count for count in measured.factors("ranks", executor="mpi")
-             if count > 1 and (count <= cores or hosts_of(measured, count) > 1)]
+             if count > 1 and not job_of(measured, count)["oversubscribed"]]
     if ranks:
         found["mpi"] = (plural(ranks[-1], "rank"), dict(executor="mpi", ranks=ranks[-1]))
     return found
 
 
-def hosts_of(measured, ranks):
-    return max(measured.factors("hosts", executor="mpi", ranks=ranks), default=1)
+def job_of(measured, ranks):
+    """The factors of a number of ranks that say on what machines they ran."""
+    _, row = measured.find(executor="mpi", ranks=ranks)[0]
+    return row["of"]
+
+
+def on_a_cluster(measured, ranks):
+    """Whether a number of ranks ran on several machines with a core for each. Hosts may share a machine."""
+    job = job_of(measured, ranks)
+    return job.get("machines", 1) > 1 and not job["oversubscribed"]
 
 
 def ratios_of(measured, kernel, **of):
@@ -151,7 +155,7 @@ def judge_faster(measured):
     return Verdict(by_parts(held), here)
 
 
-NOT_MEASURED = {"sequential": "it was not measured on the processor",
+NOT_MEASURED = {"sequential": "one thread was not measured",
                 "openmp": "no number of threads above one was measured",
                 "mpi": "no number of ranks above one was measured with a core for each"}
 
@@ -164,6 +168,12 @@ def largest_reduction(measured, key):
     return name, largest, ratios[largest], derive("percent less", ratios[largest])
 
 
+def with_missing(outcome, here, missing):
+    """The Verdict of a claim that names several executors: in part at the most if some were not measured."""
+    here = [*here, *(f"; {NOT_MEASURED[key]}" for key in missing)]
+    return Verdict("in part" if missing and outcome == "holds" else outcome, here)
+
+
 def judge_reduction(measured, key, similar_to=()):
     """Whether tables take about as much less time as is claimed, and about as much less as with other executors."""
     if key not in executors(measured):
@@ -172,12 +182,13 @@ def judge_reduction(measured, key, similar_to=()):
     here = ["`tables` took ", less, f" % less time than `compute` on {name} ({size(largest)}), that is ", ratio,
             " x as fast"]
     held = [float(less) >= HELD]
-    for other in [other for other in similar_to if other in executors(measured)]:
+    missing = [other for other in similar_to if other not in executors(measured)]
+    for other in [other for other in similar_to if other not in missing]:
         its_name, _, _, its_less = largest_reduction(measured, other)
         held.append(abs(float(less) - float(its_less)) <= NEAR)
         here += [", and ", its_less, f" % less on {its_name}"]
-    return Verdict("holds" if all(held) else "in part" if is_more(ratio, 1, measured.margin) else "does not hold",
-                   here)
+    outcome = "holds" if all(held) else "in part" if is_more(ratio, 1, measured.margin) else "does not hold"
+    return with_missing(outcome, here, missing)
 
 
 def judge_reduction_cuda(measured):
@@ -198,7 +209,8 @@ def judge_reduction_cuda(measured):
     for name, _, _, less in others:
         here += [", and ", less, f" % less on {name}"]
     # Which of the two is meant is not said.
-    return Verdict(max(outcomes, key=("does not hold", "in part", "holds").index), here)
+    return with_missing(max(outcomes, key=("does not hold", "in part", "holds").index), here,
+                        [key for key in NOT_MEASURED if key not in executors(measured)])
 
 
 # As many cores as the largest cluster had whose ranks are compared with a device.
@@ -207,12 +219,12 @@ CLUSTER = look_up("studies/pousa_ci_aim/cores/mpi/2")
 
 def beside_a_cluster(measured, kernel):
     """(words, [whether a cluster is faster]) of CUDA, copies included, by size. It is slower than a cluster if ranks
-    on several hosts were faster, and faster than one if all its cores could not come up to it even if they scaled
+    on several machines were faster, and faster than one if all its cores could not come up to it even if they scaled
     perfectly. Otherwise a size says nothing."""
     here, is_slower = [], []
     for size_, speedup in speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda").items():
         ranks = [count for count in measured.factors("ranks", "speedup", kernel=kernel, executor="mpi", bytes=size_)
-                 if hosts_of(measured, count) > 1]
+                 if on_a_cluster(measured, count)]
         here += ["; " if here else f"`{CUDA_KERNELS[kernel]}`, copies included, was ", speedup,
                  f" times as fast as one core with `{kernel}` at {size(size_)}"]
         if is_more(speedup, CLUSTER, measured.margin):
@@ -220,13 +232,14 @@ def beside_a_cluster(measured, kernel):
             here.append(f", and {CLUSTER} cores could not be")
         elif ranks:
             theirs = measured.value("speedup", kernel=kernel, executor="mpi", ranks=ranks[-1], bytes=size_)
-            here += [f", and {ranks[-1]} ranks on {hosts_of(measured, ranks[-1])} hosts ", theirs]
+            here += [f", and {ranks[-1]} ranks on {job_of(measured, ranks[-1])['machines']} machines ", theirs]
             if is_more(theirs, speedup, measured.margin) or is_more(speedup, theirs, measured.margin):
                 is_slower.append(float(theirs) > float(speedup))
     return here, is_slower
 
 
-UNKNOWN = f"; no ranks of several hosts were measured, and {CLUSTER} cores may be faster or not"
+UNKNOWN = (f"; {CLUSTER} cores may be faster or not, and no ranks on several machines with a core for each were clearly "
+           "faster or slower")
 
 
 def why_no_cluster(measured):
@@ -361,24 +374,18 @@ def show(measured):
                   "be, which E13 looks into, so there is less to save. libcrypto reads no tables here: it uses the "
                   "processor's AES instructions.",
                   f"A device is compared with a cluster by how many times as fast as one core each is, copies "
-                  f"included: with ranks on several hosts where there were any, and otherwise with {CLUSTER} cores "
-                  "that scale perfectly, which no cluster of as many exceeds. A size at which the device is not faster "
+                  "included: with ranks on several machines where there were any with a core for each, and otherwise with "
+                  f"{CLUSTER} cores that scale perfectly, which no cluster of as many exceeds. A size at which the device is not faster "
                   "than these says nothing."])
 
 
 def beside(measured):
     """The largest data of each executor, with all threads or ranks that have a core each."""
-    cores = measured.machine["cores"]
-    for key, factor in (("sequential", "threads"), ("openmp", "threads"), ("mpi", "ranks")):
-        if BESIDE[key] not in EXPERIMENT.judges:
-            continue
-        counts = [count for count in measured.factors(factor, "ratio to compute", kernel="tables")
-                  if (count == 1) == (key == "sequential") and count <= cores]
-        of = {"kernel": "tables", factor: counts[-1]} if counts else {}
-        sizes = measured.factors("bytes", "ratio to compute", **of) if of else []
-        ratio = measured.value("ratio to compute", bytes=sizes[-1], **of) if sizes else None
-        here = (derive("percent less", ratio), f" % with {counts[-1]} {factor[:-1]}{'' if counts[-1] == 1 else 's'}, "
-                f"{size(sizes[-1])}") if ratio else ()
+    for key in NOT_MEASURED:
+        here = ()
+        if key in executors(measured):
+            name, largest, _, less = largest_reduction(measured, key)
+            here = (less, f" % with {name}, {size(largest)}")
         yield Counterpart(BESIDE[key], f"reduction_percent_aim_over_ci/{key}", None, here,
                           measured.why_not("MPI" if key == "mpi" else "OpenMP"))
     less = [value for size_, value in less_on_device(measured)[", copies included"].items() if size_ >= SIZES[0]]
@@ -399,6 +406,6 @@ EXPERIMENT = Experiment(
             "ci-aim.reduction-cuda", "ci-aim.tables-on-cluster", "ci-aim.architecture", "pousa.openssl-faster"),
     here="The kernels `compute` and `tables`, and libcrypto, AES-128-ECB, one thread and all cores; each size "
          "and number of threads is one run in which the kernels take turns. The first two also on one MPI rank and on "
-         "as many as cores, in memory, where there is an mpirun. Where there is a GPU, its kernels `cuda_compute` and "
-         "`cuda_tables`, beside one thread that does the same.",
-    measure=measure, show=show, beside=beside, seconds={"quick": 15, "full": 160})
+         "as many as cores, here or on a cluster, in memory, where there is an mpirun. Where there is a GPU, its kernels "
+         "`cuda_compute` and `cuda_tables`, beside one thread that does the same.",
+    on_cluster=True, measure=measure, show=show, beside=beside, seconds={"quick": 15, "full": 160})

@@ -225,6 +225,8 @@ def judge_linear(measured, blocks, cores):
     counts = [1, *blocks.within(cores)]
     if reason := no_growth(blocks, counts, cores):
         return reason
+    if len(blocks.sizes) < 2:
+        return Verdict("open", ["data of one size does not show what more of it gains"])
     smallest, largest = blocks.sizes[0], blocks.sizes[-1]
     small, static, dynamic = (last_gain(blocks, counts, bytes_, schedule)[2] for bytes_, schedule in (
         (smallest, "static"), (largest, "static"), (largest, "dynamic")))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """E11: keystream that threads compute before the data is there, by clients, requests, threads and delay; and beside it the keystream
 engine as it is."""
+from statistics import median
+
 from laboratory import contests, programs
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import QUARTER, TWICE, is_more, is_near
@@ -9,18 +11,28 @@ from laboratory.values import derive, given, size
 MIB = 1 << 20
 CLIENTS = (1, 2, 4, 8)
 DELAYS_US = (20, 0, 100)
+JUDGED_US = 20  # of the delays, if it is among them
 ROUNDS = 3
 # With instructions for AES, and of those the one that most processors have first.
 WITH_INSTRUCTIONS = ("aesni", "armv8", "vaes512", "vaes256")
 WAYS = {"direct": "at the call", "threads": "threads ahead", "idle": "engine as it is"}
+TO_FIRST = "rate to the first number of clients"
 MAKERS = {"threads": "threads", "client ahead": "the client, in its delay", "at the call": "the call itself"}
+
+
+def judged_first(delays):
+    """The delays, of which the first is judged: JUDGED_US or the smallest that is one. Without a delay no keystream can
+    be ahead."""
+    delays = list(delays)
+    judged = JUDGED_US if JUDGED_US in delays else min(filter(None, delays), default=delays[0])
+    return [judged, *(delay for delay in delays if delay != judged)]
 
 
 def runs(lab, most):
     """(cipher, kernel, workers, delay, bytes of all clients in a run). The first is judged, and has `most` bytes."""
     fast, *others = (*contests.available_kernels("aes-128-ctr", WITH_INSTRUCTIONS), "bitslice")
     cores = lab.cores
-    delay, *other_delays = lab.delays(lab.pick(DELAYS_US[:1], DELAYS_US))
+    delay, *other_delays = judged_first(lab.delays(lab.pick(DELAYS_US[:1], DELAYS_US)))
     if lab.quick:
         return [("aes-128-ctr", fast, cores, delay, most), ("aes-256-ctr", "bitslice", cores, delay, most // 2),
                 *(("aes-128-ctr", fast, cores, other, most // 2) for other in other_delays)]
@@ -37,19 +49,22 @@ def name_of_run(run):
     return f"{cipher} with {kernel}, {count(workers, 'thread')}, {delay} µs, {size(bytes_)}"
 
 
-def rows_of(lab, run, rounds=ROUNDS):
+def rows_of(lab, run, turn=0):
+    """One round of a run: a row for each number of clients. Each round begins with another number."""
     cipher, kernel, workers, delay, count = run
-    lab.step(f"{cipher}, {kernel}, {workers} threads, {delay} us, {size(count)}")
-    return programs.paes_bench(
-        "ahead", "--cipher", cipher, "--kernel", kernel, "--clients", ",".join(map(str, CLIENTS)), "--workers",
-        workers, "--delay-us", delay, "--bytes", count, "--runs", rounds)["results"]
+    lab.step(f"{cipher}, {kernel}, {workers} threads, {delay} us, {size(count)}, round {turn + 1} of {ROUNDS}")
+    clients = [*CLIENTS[turn:], *CLIENTS[:turn]]
+    rows = programs.paes_bench(
+        "ahead", "--cipher", cipher, "--kernel", kernel, "--clients", ",".join(map(str, clients)), "--workers",
+        workers, "--delay-us", delay, "--bytes", count, "--runs", 1)["results"]
+    return sorted(rows, key=lambda row: row["clients"])
 
 
 def most_bytes(lab):
     """How much the judged runs may encrypt: 1 GiB if the machine, as busy as it is, takes no more than the experiment's
     share of the time for that, or else a smaller power of two."""
     wanted, seconds, trial = lab.pick((16 * MIB, 4, MIB), (1024 * MIB, 180, 8 * MIB))
-    rates = [way["gb_per_s"] for row in rows_of(lab, runs(lab, trial)[0], rounds=1) for way in row["ways"]]
+    rates = [way["gb_per_s"] for row in rows_of(lab, runs(lab, trial)[0]) for way in row["ways"]]
     while wanted > trial and ROUNDS * sum(wanted / 1e9 / rate for rate in rates) > seconds:
         wanted //= 2
     return wanted
@@ -58,8 +73,10 @@ def most_bytes(lab):
 def measure(lab):
     most = most_bytes(lab)
     for run in lab.as_time_allows(runs(lab, most), name_of_run):
-        for row in rows_of(lab, run):
-            record(lab, row)
+        # Numbers of clients take turns.
+        rounds = [rows_of(lab, run, turn) for turn in range(ROUNDS)]
+        for rows in zip(*rounds, strict=True):
+            record(lab, rows, [round_[0] for round_ in rounds])
     if lab.quick:
         lab.leave_out("1 GiB in each run", "it takes minutes")
     elif most < 1024 * MIB:
@@ -68,35 +85,46 @@ def measure(lab):
         lab.leave_out("1 GiB in each run beyond the first table", "shorter runs leave time for more of them")
 
 
-def record(lab, row):
-    of = {key: row[key] for key in ("cipher", "kernel", "clients", "workers", "delay_us", "oversubscribed")}
-    of["bytes"] = row["requests"] * row["request_bytes"]
-    rounds = row["rounds"]
-    for way in row["ways"]:
-        with_way = {**of, "way": way["way"]}
-        lab.record(with_way, "rate", "GB/s", way["gb_per_s"], rounds)
-        lab.record(with_way, "delay p50", "ns", way["delay"]["p50_ns"], rounds)
+def record(lab, rows, first_rows):
+    """Records a number of clients. `rows`: of each round, and `first_rows` those of the first number."""
+    of = {key: rows[0][key] for key in ("cipher", "kernel", "clients", "workers", "delay_us", "oversubscribed")}
+    of["bytes"] = rows[0]["requests"] * rows[0]["request_bytes"]
+
+    def record_median(factors, quantity, unit, numbers):
+        lab.record(factors, quantity, unit, median(numbers), len(rows))
+
+    for ways, first_ways in zip(zip(*(row["ways"] for row in rows)), zip(*(row["ways"] for row in first_rows))):
+        with_way = {**of, "way": ways[0]["way"]}
+        record_median(with_way, "rate", "GB/s", [way["gb_per_s"] for way in ways])
+        record_median(with_way, "delay p50", "ns", [way["delay"]["p50_ns"] for way in ways])
         for call in ("schedule", "encrypt"):
             for field in ("p50", "p99"):
-                lab.record(with_way, f"{call} {field}", "ns", way[call][f"{field}_ns"], rounds)
-        for beginning in way["beginnings"]:
-            with_requests = {**with_way, "requests": beginning["requests"]}
+                record_median(with_way, f"{call} {field}", "ns", [way[call][f"{field}_ns"] for way in ways])
+        for beginnings in zip(*(way["beginnings"] for way in ways), strict=True):
+            with_requests = {**with_way, "requests": beginnings[0]["requests"]}
             for call in ("schedule", "encrypt"):
-                lab.record(with_requests, f"{call} p50 of a beginning", "ns", beginning[call]["p50_ns"], rounds)
-        if way["way"] == "direct":
+                record_median(with_requests, f"{call} p50 of a beginning", "ns", [one[call]["p50_ns"] for one in beginnings])
+        if with_way["way"] == "direct":
             continue
-        made = {"threads": way["other"], "client ahead": way["own"], "at the call": way["direct"] + way["bypassed"]}
+        made = {"threads": sum(way["other"] for way in ways), "client ahead": sum(way["own"] for way in ways),
+                "at the call": sum(way["direct"] + way["bypassed"] for way in ways)}
         for maker, count in made.items():
-            lab.record({**with_way, "maker": maker}, "made", "share", count / sum(made.values()), rounds)
-        lab.record_ratio(with_way, "throughput ratio", way["throughput_ratio"], rounds)
-        lab.record_ratio(with_way, "p50 ratio", way["p50_ratio"], rounds)
+            lab.record({**with_way, "maker": maker}, "made", "share", count / sum(made.values()), len(rows))
+        for quantity in ("throughput ratio", "p50 ratio"):
+            lab.record_rounds(with_way, quantity, "ratio", [way[quantity.replace(" ", "_")]["median"] for way in ways])
+        lab.record_rounds(with_way, TO_FIRST, "ratio",
+                          [way["gb_per_s"] / first["gb_per_s"] for way, first in zip(ways, first_ways)])
 
 
 def combinations(measured):
-    """The factors of each table, in the order measured."""
+    """The factors of each table: first of the one that is judged, then in the order measured."""
     keys = ("cipher", "kernel", "workers", "delay_us")
     rows = [row["of"] for _, row in measured.find("rate", way="threads")]
-    return [dict(zip(keys, one)) for one in dict.fromkeys(tuple(of[key] for key in keys) for of in rows)]
+    found = [dict(zip(keys, one)) for one in dict.fromkeys(tuple(of[key] for key in keys) for of in rows)]
+    # The first differs from some others only by its delay.
+    delays = [of["delay_us"] for of in found if of == {**found[0], "delay_us": of["delay_us"]}]
+    first = [{**found[0], "delay_us": judged_first(delays)[0]}] if found else []
+    return [*first, *(of for of in found if of not in first)]
 
 
 def show(measured):
@@ -105,13 +133,16 @@ def show(measured):
         here = ["this result has no requests whose keystream threads of ordinary priority made"]
         return Shown({name: Verdict("open", here) for name in EXPERIMENT.verdicts})
     judged = found[0]
-    return Shown({"waeslib.schedule-constant": judge_schedule(measured, judged),
-                  "waeslib.encrypt-grows": judge_encrypt(measured, judged),
-                  "waeslib.peak": judge_peak(measured, judged),
-                  "waeslib.viable": judge_viable(measured, judged)},
-                 panels(measured, judged), [table(measured, of) for of in found],
-                 [f"Judged is the first table, where threads compute ahead: {named(judged)}, {bytes_of(measured, judged)} "
-                  "in a run. There are as many of these threads as cores. Practically constant: within a quarter from "
+    if judged["delay_us"]:
+        verdicts = {"waeslib.schedule-constant": judge_schedule(measured, judged),
+                    "waeslib.encrypt-grows": judge_encrypt(measured, judged),
+                    "waeslib.peak": judge_peak(measured, judged), "waeslib.viable": judge_viable(measured, judged)}
+    else:
+        verdicts = dict.fromkeys(EXPERIMENT.verdicts, Verdict("open", [
+            "no delay above 0 was measured, so that there was no time to compute ahead"]))
+    return Shown(verdicts, panels(measured, judged), [table(measured, of) for of in found],
+                 [f"{'Judged' if judged['delay_us'] else 'Drawn'} is the first table, where threads compute ahead: "
+                  f"{named(judged)}, {bytes_of(measured, judged)} in a run. There are as many of these threads as cores. Practically constant: within a quarter from "
                   "one number of clients or requests to another; in part: within a factor of two. What differs by "
                   f"less than other programs may disturb, or by less than {CLOCK_NS} ns, is the same.",
                   "A client whose keystream is not ready computes it at the call and does not wait."])
@@ -239,13 +270,17 @@ def judge_encrypt(measured, of):
 
 
 def judge_peak(measured, of):
-    """A peak stands out by the margin on both sides; between the first and the last number of clients."""
+    """A peak stands out by the margin on both sides, in ratios that were formed in each round; between the first and the last
+    number of clients."""
     rates = by_clients(measured, "rate", of)
     clients = list(rates)
-    top = max(rates, key=lambda n: float(rates[n]))
-    level = [n for n in clients if not is_more(rates[top], rates[n], measured.margin)]
-    here = ["throughput was highest, ", rates[top],
-            f" GB/s, with {count(top, 'client')}; cores: {measured.machine['cores']}, threads inside: {of['workers']}"]
+    ratios = by_clients(measured, TO_FIRST, of)
+    if not all(ratios.values()):
+        return Verdict("open", ["numbers of clients did not take turns in this result"])
+    top = max(ratios, key=lambda n: float(ratios[n]))
+    level = [n for n in clients if not is_more(ratios[top], ratios[n], measured.margin)]
+    here = [f"throughput was highest with {count(top, 'client')}, ", rates[top], " GB/s and ", ratios[top],
+            f" times that with {count(clients[0], 'client')}; cores: {measured.machine['cores']}, threads inside: {of['workers']}"]
     if len(level) > 1:
         here += [f", but with {' and '.join(map(str, (n for n in level if n != top)))} clients it was less by no more "
                  "than other programs may disturb"]
@@ -275,10 +310,10 @@ def judge_viable(measured, of):
 def beside(measured):
     """The number of clients with the highest throughput, in what is judged."""
     found = combinations(measured)
-    rates = by_clients(measured, "rate", found[0]) if found else {}
+    rates, ratios = (by_clients(measured, quantity, found[0]) if found else {} for quantity in ("rate", TO_FIRST))
     here = ()
     if rates:
-        top = max(rates, key=lambda n: float(rates[n]))
+        top = max(rates, key=lambda n: float(ratios[n] or rates[n]))
         here = (given(top), f" client{'' if top == 1 else 's'}, ", rates[top], " GB/s")
     yield Counterpart("waeslib.peak", "best_clients", None, here)
 
@@ -290,5 +325,6 @@ EXPERIMENT = Experiment(
     here="Clients schedule a request of 4 KiB, sleep as if a disk brought its data, and encrypt; threads of the "
          "keystream engine, of ordinary priority, compute its keystream meanwhile. In turns with it run the same "
          "requests computed at the call, and the keystream engine as it is: with a window of 16 requests, clients that "
-         "compute ahead in their delays, and threads that run when the processor is idle.",
+         "compute ahead in their delays, and threads that run when the processor is idle. Numbers of "
+         "clients take turns, too.",
     measure=measure, show=show, beside=beside, seconds={"quick": 10, "full": 300})

@@ -76,8 +76,7 @@ def show(measured):
         "to take the published time, a core would have to be ", needed(rates["fast"]),
         " times as slow as this one with AES written from the standard, ", needed(rates["plain"]),
         " times with the same code compiled without optimization, and ", needed(rates["slow"]),
-        " times if MixColumns also multiplies in GF(2^8) by a loop; expanding the key or reading a file for each block "
-        "hardly matter"])},
+        " times if MixColumns also multiplies in GF(2^8) by a loop"])},
                  [panel], [Table("Rate on one core", ["", "MB/s", "times as long as `compute`", "times as slow a core"],
                                  rows),
                            repeated(measured)],

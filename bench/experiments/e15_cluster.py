@@ -11,7 +11,6 @@ ECB = e01.ECB
 RANKS = (8, 16, 32)  # that published figures are of
 PUBLISHED = "pousa/speedup_over_sequential"
 WAYS = {"memory": "", "scatter": " with scatter and gather"}  # by the commands of paes-mpi-bench
-KIND = ("hosts", "machines", "cores", "oversubscribed")  # of the machines: what paes-mpi-bench says of them
 
 
 def measure(lab):
@@ -49,7 +48,7 @@ def measure_in_turns(lab, cluster, counts, sizes, runs, rounds):
     for size_, seconds in alone.items():
         lab.record_rounds({**of, "executor": "sequential", "bytes": size_}, "time", "s", seconds)
     for (ranks, way, size_), (job, seconds) in together.items():
-        at = {**of, "executor": "mpi", "ranks": ranks, "bytes": size_, **{name: job[name] for name in KIND},
+        at = {**of, "executor": "mpi", "ranks": ranks, "bytes": size_, **{name: job[name] for name in mpi.KIND},
               "launcher": cluster.launcher_name}
         lab.record_rounds(at, f"time{WAYS[way]}", "s", seconds)
         lab.record_rounds(at, f"speedup{WAYS[way]}", "ratio",
@@ -102,8 +101,8 @@ def tables_of(measured, sizes, counts):
     heads = ["", *map(size, sizes)]
     names = {ranks: name_of(measured, ranks) for ranks in counts}
     seconds = [["sequential", *[measured.value("time", executor="sequential", bytes=size_) for size_ in sizes]]]
-    tables = [Table("Where the ranks ran", ["", *KIND[:3]],
-                    [[names[ranks], *[given(job_of(measured, ranks)[kind]) for kind in KIND[:3]]] for ranks in counts])]
+    tables = [Table("Where the ranks ran", ["", *mpi.KIND[:3]],
+                    [[names[ranks], *[given(job_of(measured, ranks)[kind]) for kind in mpi.KIND[:3]]] for ranks in counts])]
     for way in WAYS.values():
         seconds += [[names[ranks] + way, *[measured.value(f"time{way}", executor="mpi", ranks=ranks, bytes=size_)
                                            for size_ in sizes]] for ranks in counts]
@@ -139,9 +138,8 @@ def judge_linear(measured, sizes, counts):
             f" times as fast as the sequential program at {size(sizes[-1])}, ", shares[-1], " % of perfect scaling"]
     if len(sizes) > 1:
         here += [", and ", speedups[0], f" times at {size(sizes[0])}"]
-    if float(shares[-1]) < e01.IN_PART:
-        return Verdict("does not hold", here)
-    return Verdict("holds" if all(float(share) >= e01.LINEAR for share in shares) else "in part", here)
+    return e01.linear_verdict(here, sizes, shares, [measured.value("time", executor="mpi", bytes=size_, ranks=ranks)
+                                                    for size_ in sizes])
 
 
 def answer(measured, sizes, counts):
@@ -163,9 +161,9 @@ def show(measured):
                  [*tables_of(measured, sizes, counts), published_table()],
                  ["A host has a name of its own, and a machine a running system: containers and network namespaces are "
                   "several hosts on one machine, between which nothing leaves its memory. Cores are the processors that "
-                  "the ranks may run on. Oversubscribed: some machine had more ranks than cores. Linear: at least nine "
-                  "tenths of perfect scaling at every size; in part: six tenths at the largest. Published points are of "
-                  f"the largest size where the axis has ranks. A turn is the median of several runs up to {size(e01.MB)}."])
+                  "the ranks may run on. Oversubscribed: some machine had more ranks than cores. "
+                  f"{e01.WHAT_IS_LINEAR} Published points are of the largest size where the axis has ranks. A turn is the "
+                  f"median of several runs up to {size(e01.MB)}."])
 
 
 def beside(measured):
@@ -187,4 +185,4 @@ EXPERIMENT = Experiment(
     here="The kernel `compute` in AES-128-ECB. Ranks of one thread run on the hosts of `--hostfile`, in Slurm's "
          "allocation by `srun`, or without either on one machine; the sequential program runs on the host of rank 0, in "
          "turns with them. Each rank has an equal share in its memory, or rank 0 hands it out and collects it.",
-    measure=measure, show=show, beside=beside, seconds={"quick": 1, "full": 260})
+    on_cluster=True, measure=measure, show=show, beside=beside, seconds={"quick": 1, "full": 260})

@@ -137,4 +137,4 @@ EXPERIMENT = Experiment(
     did=("ci-aim.gpu-cluster-design",), judges=("ci-aim.gpu-cluster",),
     here="The kernel `cuda_compute` in AES-128-ECB. One rank with a GPU has all data and sends it to the GPU in pieces; "
          "more ranks with a GPU each get equal shares from rank 0 and give them back.",
-    measure=measure, show=show, seconds={"quick": 1, "full": 1})
+    on_cluster=True, measure=measure, show=show, seconds={"quick": 1, "full": 1})

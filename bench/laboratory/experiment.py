@@ -39,6 +39,7 @@ class Experiment:
     beside: Callable | None = None  # beside(measured) -> Counterparts, without figures if nothing was measured
     asks: str | None = None  # a question of ours, which gets a verdict under OURS
     uses: str | None = None  # the experiment whose measurements it shows
+    on_cluster: bool = False  # it starts ranks on the user's hosts, if there are any
     bare: bool = False  # show() has something to show even if nothing was measured
 
     @property

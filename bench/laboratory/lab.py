@@ -266,7 +266,8 @@ def measure(experiment, lab, document, ends=math.inf):
     if lab.chosen:
         entry["chosen"] = lab.chosen
     entry["seconds"] = round(time.monotonic() - begun, 3)
-    if entry["measurements"]:
+    # Slurm's daemon starts ranks, so which of the processor time is theirs cannot be told.
+    if entry["measurements"] and not (experiment.on_cluster and lab.cluster.is_slurm):
         # Whatever disturbed a shorter time still runs.
         time.sleep(max(SHORTEST_S - entry["seconds"], 0))
         seconds = time.monotonic() - begun
@@ -281,21 +282,22 @@ def has_part(entry):
 
 
 def says_less(entry, old):
-    """Whether there was less time for an experiment than when its old entry was measured."""
+    """Whether an old entry has more measurements: there was less time now, or something failed or is missing."""
     if old is None or old["outcome"] != "measured":
         return False
-    return entry["outcome"] == LEFT_OUT or has_part(entry) and len(entry["measurements"]) < len(old["measurements"])
+    return entry["outcome"] != "measured" or has_part(entry) and len(entry["measurements"]) < len(old["measurements"])
 
 
 def run(experiments, file: ResultFile, limit_seconds=None, again=False, cluster=mpi.Cluster()):
     """Measures the experiments that the file lacks, or all of them with `again`; those that have a part come last. An old
-    entry stays until one that says more replaces it."""
+    entry stays until one that says more replaces it. Returns the names of the experiments that failed in this run."""
     adopt_orphans()
     document = file.document
     waiting = [e for e in experiments if again or not is_whole(document["experiments"].get(e.name))]
     waiting.sort(key=lambda e: has_part(document["experiments"].get(e.name)))
     progress = Progress(waiting, document["effort"])
     ends = time.monotonic() + (limit_seconds or math.inf)
+    failed = []
     for place, experiment in enumerate(waiting):
         progress.begin(experiment)
         limit = time_limit(ends, waiting[place:]) if limit_seconds else TimeLimit()
@@ -309,7 +311,10 @@ def run(experiments, file: ResultFile, limit_seconds=None, again=False, cluster=
         if not says_less(entry, document["experiments"].get(experiment.name)):
             file.store(experiment.name, entry)
         progress.end(entry["seconds"])
+        if entry["outcome"] == "failed":
+            failed.append(experiment.name)
         if "reason" in entry:
             print(f"  {entry['outcome']}: {entry['reason']}", file=sys.stderr)
     document["finished"] = True
     file.save()
+    return failed

@@ -11,6 +11,7 @@ from . import programs
 from .experiment import Unavailable
 
 LAUNCHERS = ("mpirun", "mpiexec", "srun")
+KIND = ("hosts", "machines", "cores", "oversubscribed")  # of a job's machines: what paes-mpi-bench says of them
 HOST = re.compile(r"(?P<host>[^\s:=]+)(:(?P<count>[0-9]{1,6}))?(\s+slots=(?P<slots>[0-9]{1,6}))?(\s+max[-_]slots=[0-9]+)?")
 
 
@@ -46,7 +47,7 @@ class Cluster:
 
 
 def declare(parser):
-    group = parser.add_argument_group("cluster", "Where E15 and E16 run ranks; the default is Slurm's allocation, or this "
+    group = parser.add_argument_group("cluster", "Where E4, E15 and E16 run ranks; the default is Slurm's allocation, or this "
                                       "machine where there is none.")
     group.add_argument("--hostfile", type=Path, metavar="FILE", help="the hosts, one a line, as mpirun takes them: NAME or "
                        "NAME slots=8 (Open MPI), or NAME:8 (MPICH)")
@@ -123,12 +124,13 @@ def document(ranks, kind, *arguments, where=Cluster()):
     return programs.document([*start, path, kind, *arguments, "--json"], "bench-mpi.schema.json", environment=environment())
 
 
-def bench(ranks, kind, *arguments):
-    """The rows of `paes-mpi-bench KIND ...` on so many ranks of this machine, each with the number of hosts."""
-    made = document(ranks, kind, *arguments)
-    if made["mpi"].get("machines", 1) > 1:
+def bench(ranks, kind, *arguments, where=Cluster()):
+    """The rows of `paes-mpi-bench KIND ...` on so many ranks, each with the KIND of the job's machines. Without a cluster
+    that the user gave, it is this machine."""
+    made = document(ranks, kind, *arguments, where=where)
+    if not where.is_given and made["mpi"].get("machines", 1) > 1:
         raise Unavailable(f"mpirun starts ranks on {made['mpi']['machines']} machines here; E15 measures those")
-    return [{**row, "hosts": made["mpi"]["hosts"]} for row in made["results"]]
+    return [{**row, **{name: made["mpi"][name] for name in KIND}} for row in made["results"]]
 
 
 def first_host(where, kind, *arguments):
@@ -144,7 +146,7 @@ def in_turns(lab, counts, kind, sizes, *arguments, rounds):
     return all_in_turns(lab, {ranks: (ranks, *arguments) for ranks in counts}, kind, sizes, rounds)
 
 
-def all_in_turns(lab, entrants, kind, sizes, rounds):
+def all_in_turns(lab, entrants, kind, sizes, rounds, where=Cluster()):
     """Runs each entrant once in each round. `entrants`: by any name the number of ranks and the arguments. Returns
     rows[name][place of the size]: a list with a row for each round."""
     rows = {name: [[] for _ in sizes] for name in entrants}
@@ -152,7 +154,7 @@ def all_in_turns(lab, entrants, kind, sizes, rounds):
     for turn in lab.as_time_allows(range(rounds), lambda turn: f"round {turn + 1} of {counts} ranks"):
         for name, (ranks, *arguments) in entrants.items():
             lab.step(f"{ranks} ranks, {kind}, round {turn + 1} of {rounds}")
-            found = bench(ranks, kind, "--bytes", ",".join(map(str, sizes)), *arguments)
+            found = bench(ranks, kind, "--bytes", ",".join(map(str, sizes)), *arguments, where=where)
             for by_round, row in zip(rows[name], found, strict=True):
                 by_round.append(row)
     return rows

@@ -4,7 +4,7 @@ import itertools
 
 from . import claims, parameters
 from .experiment import OURS, Measured, Shown, Verdict
-from .judgement import DISTURBED
+from .judgement import DISTURBED, JUDGED
 from .results import LEFT_OUT
 from .values import Value
 
@@ -27,11 +27,22 @@ def presentation(experiment, document, asked=None):
         shown_.counterparts = list(experiment.beside(measured))
     if is_open:
         shown_.verdicts = {name: Verdict("open", [entry["reason"]]) for name in experiment.verdicts}
+    shown_.verdicts = {name: of_several_rounds(verdict, document) for name, verdict in shown_.verdicts.items()}
     share = others(experiment, document)
     if share and float(share) > 100 * DISTURBED:
         for verdict in shown_.verdicts.values():
             verdict.outcome = "open" if verdict.outcome == "open" else "disturbed"
     return shown_, entry
+
+
+def of_several_rounds(verdict, document):
+    """A verdict, which is open if a figure of it is of a single round. A count is the same in each round."""
+    sources = [source.partition(":") for part in verdict.here if isinstance(part, Value) for source in part.sources]
+    places = [place.split("/") for kind, _, place in sources if kind == "measured"]
+    rows = [document["experiments"][name]["measurements"][int(index)] for name, index, _ in places]
+    if verdict.outcome in JUDGED and any(row["rounds"] < 2 and row["unit"] != "count" for row in rows):
+        return Verdict("open", [*verdict.here, "; one round says nothing of the spread"])
+    return verdict
 
 
 def grouped(shown_):

@@ -663,10 +663,10 @@ def test_only_what_is_wrong_fails(empty, raised, outcome, script):
     def measure(lab_):
         lab_.record({"thing": "a"}, "time", "s", 1, 1)
         raise raised
-    lab.run([experiment("E1", measure)], empty)
+    failed = lab.run([experiment("E1", measure)], empty)
     entry = empty.document["experiments"]["E1"]
     assert entry["outcome"] == outcome and entry["reason"] == str(raised)
-    assert script.tell([experiment("E1", measure)], empty.document) == (outcome == "failed")
+    assert (failed == ["E1"]) == (outcome == "failed")
     assert results.is_complete(empty.document) == (outcome == "unavailable")
 
 
@@ -702,10 +702,12 @@ def test_continue_finds_what_lacks_something(change, goes_on, recorded, tmp_path
     path = tmp_path / "a-machine-lab-quick.json"
     changed(recorded[0], tmp_path, lambda d: (d.update(effort="quick"), change(d))).rename(path)
     if goes_on:
-        assert script.unfinished("quick") == path
+        assert script.unfinished("quick", None) == path
+        with pytest.raises(SystemExit):
+            script.unfinished("quick", ["E13"])
     else:
         with pytest.raises(SystemExit, match="no result of --quick .* is unfinished"):
-            script.unfinished("quick")
+            script.unfinished("quick", None)
 
 
 def test_what_was_disturbed_is_named(recorded, script, capsys):
@@ -715,7 +717,7 @@ def test_what_was_disturbed_is_named(recorded, script, capsys):
     document["experiments"]["E14"] |= {"outcome": "left out", "reason": "no time", "measurements": []}
     document["experiments"]["E5"]["cut"] = True
     run_ = [one for one in all_experiments() if one.name in document["experiments"]]
-    assert not script.tell(run_, document)
+    script.tell(run_, document, [])
     assert capsys.readouterr().err.splitlines() == [
         "lab: disturbed: E1, E13: other programs used the processors, so nothing is judged by them",
         "lab: left out for want of time: E14; --continue measures them",

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 from experiments import all_experiments  # noqa: E402
+from experiments import e01_executors as e01  # noqa: E402
 from experiments import e04_compute_and_tables as e04  # noqa: E402
 from experiments import e07_3des_and_aes as e07  # noqa: E402
 from experiments import e08_schedules as e08  # noqa: E402
@@ -318,6 +319,21 @@ def verdict_of(document, name, claim):
     return presentation(experiment, document)[0].verdicts[claim]
 
 
+def quiet_lab(cores=2, quick=True, parameters=None, cluster=mpi.Cluster()):
+    progress = type("Quiet", (), {"step": lambda self, what: None})()
+    return lab.Lab(quick, cores, progress, parameters, cluster=cluster)
+
+
+def row_of(quantity, number, **of):
+    unit = "s" if quantity.startswith("time") else "ratio"
+    return {"of": of, "quantity": quantity, "unit": unit, "median": number, "rounds": 3}
+
+
+def document_of(documents, name, rows):
+    """The recorded document of the lab, in which an experiment has these rows alone."""
+    return lab_with(documents, name, lambda _: rows)
+
+
 # What `paes-bench ahead` prints of a way, for clients whose calls take so many nanoseconds.
 def a_way(name, rate, schedule=(300, 300), encrypt=200, made=(0, 900, 100), ratios=(1.0, 1.0)):
     latency = {call: {"p50_ns": ns, "p99_ns": 3 * ns} for call, ns in
@@ -331,24 +347,27 @@ def a_way(name, rate, schedule=(300, 300), encrypt=200, made=(0, 900, 100), rati
                for member, ratio in zip(("p50_ratio", "throughput_ratio"), ratios)}}
 
 
-def speculation(documents, monkeypatch, ways):
+def speculation(documents, monkeypatch, ways, parameters=None):
     """The recorded document, with E11 as it is measured if programs print `ways`: by a number of clients, what
-    a_way() is given for threads that compute ahead. Also the arguments of the programs."""
+    a_way() is given for threads that compute ahead, in each round or in all. Also the arguments of the programs."""
     asked = []
 
     def fake(kind, *arguments, **_):
         options = dict(zip(arguments[::2], arguments[1::2]))
+        turn = sum(before | {"--clients": ""} == options | {"--clients": ""} for _, before in asked)
         asked.append((kind, options))
         rows = [{"cipher": options["--cipher"], "kernel": options["--kernel"], "clients": clients,
                  "workers": int(options["--workers"]), "delay_us": int(options["--delay-us"]),
                  "oversubscribed": clients > 1, "request_bytes": 4096, "requests": int(options["--bytes"]) // 4096,
-                 "rounds": 3, "ways": [a_way("direct", 0.2, encrypt=900, made=(0, 0, 1000)), a_way("threads", **way),
-                                       a_way("idle", 0.25, made=(980, 10, 10))]}
+                 "rounds": options["--runs"],
+                 "ways": [a_way("direct", 0.2, encrypt=900, made=(0, 0, 1000)),
+                          a_way("threads", **(way[turn % len(way)] if isinstance(way, list) else way)),
+                          a_way("idle", 0.25, made=(980, 10, 10))]}
                 for clients, way in ways.items()]
         return {"results": rows}
     monkeypatch.setattr(contests.programs, "paes_bench", fake)
     monkeypatch.setattr(contests, "available_kernels", lambda cipher, wanted: ["aesni", "vaes512"])
-    measured = lab.Lab(False, 2, type("Quiet", (), {"step": lambda self, what: None})())
+    measured = quiet_lab(quick=False, parameters=parameters)
     e11.measure(measured)
     document = lab_with(documents, "E11", lambda rows: measured.measurements)
     document["experiments"]["E11"] |= {"others": 0.0, "left_out": measured.left_out}
@@ -363,6 +382,46 @@ def speculation(documents, monkeypatch, ways):
 def test_a_peak_stands_out(documents, monkeypatch, rates, outcome):
     document, _ = speculation(documents, monkeypatch, {n: {"rate": rate} for n, rate in rates.items()})
     assert verdict_of(document, "E11", "waeslib.peak").outcome == outcome
+
+
+def test_a_peak_is_of_ratios_that_were_formed_in_a_round(documents, monkeypatch):
+    """The first round is disturbed, and the third is for 4 clients. Their median rate is the least."""
+    rates = {1: (1, 10, 10), 4: (2, 20, 4), 8: (1.2, 12, 12)}
+    document, _ = speculation(documents, monkeypatch, {n: [{"rate": rate} for rate in of] for n, of in rates.items()})
+    verdict = verdict_of(document, "E11", "waeslib.peak")
+    assert verdict.outcome == "holds" and "with 4 clients, 4 GB/s and 2.00 times that with 1 client" in markdown.words(verdict.here)
+
+
+def test_what_a_call_took_is_the_median_of_the_rounds(documents, monkeypatch):
+    ways = {1: [{"rate": 1, "encrypt": ns, "made": (0, ahead, 100 - ahead), "ratios": (ratio, 1.0)}
+                for ns, ahead, ratio in ((300, 90, 3.0), (100, 60, 1.0), (200, 30, 2.0))]}
+    document, _ = speculation(documents, monkeypatch, ways)
+    measured = Measured("E11", document)
+    of = dict(e11.combinations(measured)[0], way="threads", clients=1)
+    assert measured.value("encrypt p50", **of).number == 200 and measured.value("encrypt p99", **of).number == 600
+    assert measured.value("made", maker="threads", **of).number == pytest.approx(0.6)
+    assert [measured.value("p50 ratio", field, **of).number for field in ("median", "min", "max")] == [2, 1, 3]
+
+
+def test_without_turns_of_clients_no_peak_is_judged(documents, monkeypatch):
+    document, _ = speculation(documents, monkeypatch, {n: {"rate": 0.1 * n} for n in (1, 2)})
+    rows = document["experiments"]["E11"]["measurements"]
+    document["experiments"]["E11"]["measurements"] = [row for row in rows if row["quantity"] != e11.TO_FIRST]
+    assert verdict_of(document, "E11", "waeslib.peak").outcome == "open"
+    assert verdict_of(document, "E11", "waeslib.viable").outcome != "open"
+
+
+@pytest.mark.parametrize("delays, judged", [([0, 20, 100], 20), ([0, 5, 100], 5), ([7], 7), ([0], None)])
+def test_a_delay_is_judged_in_which_keystream_can_be_made(documents, monkeypatch, delays, judged):
+    document, asked = speculation(documents, monkeypatch, {n: {"rate": 0.1 * n} for n in (1, 2)}, {"delays": delays})
+    assert {options["--delay-us"] for _, options in asked} == set(delays)
+    shown = presentation(next(one for one in all_experiments() if one.name == "E11"), document)[0]
+    assert f"delays of {judged or 0} µs" in shown.tables[0].caption
+    assert f"delays of {judged or 0} µs" in shown.notes[0] and shown.notes[0].startswith("Judged") == bool(judged)
+    assert (shown.verdicts["waeslib.viable"].outcome == "open") == (judged is None)
+    # A result whose rows stand in another order judges the same.
+    document["experiments"]["E11"]["measurements"].sort(key=lambda row: row["of"]["delay_us"])
+    assert e11.combinations(Measured("E11", document))[0]["delay_us"] == (judged or 0)
 
 
 @pytest.mark.parametrize("claim, by_clients, outcome", [
@@ -387,13 +446,16 @@ def test_speculation_is_measured_and_shown_whole(documents, monkeypatch):
     document, asked = speculation(documents, monkeypatch, {n: {"rate": n / 5} for n in (1, 2, 4, 8)})
     assert schemas.first_violation(document, results.SCHEMA) is None
     assert {kind for kind, _ in asked} == {"ahead"}
-    first = asked.pop(0)[1]  # a trial says how much fits the time
-    assert first["--runs"] == 1
+    asked.pop(0)  # a trial says how much fits the time
+    assert {options["--runs"] for _, options in asked} == {1}
+    # Numbers of clients take turns, and each round begins with another one.
+    assert [options["--clients"] for _, options in asked[:6]] == 2 * ["1,2,4,8", "2,4,8,1", "4,8,1,2"]
     first = asked[0][1]
+    assert all(options | {"--clients": ""} == first | {"--clients": ""} for _, options in asked[:3])
     assert (first["--clients"], int(first["--bytes"]), first["--workers"]) == ("1,2,4,8", 1 << 30, 2)
     assert {options["--cipher"] for _, options in asked} >= {"aes-128-ctr", "aes-256-ctr"}
     shown = presentation(next(one for one in all_experiments() if one.name == "E11"), document)[0]
-    assert len(shown.tables) == len(asked) and all(len(table.rows) == 4 for table in shown.tables)
+    assert 3 * len(shown.tables) == len(asked) and all(len(table.rows) == 4 for table in shown.tables)
     assert all(len(panel.series) <= 3 for panel in shown.panels)
     (throughput, _, by_requests, threads, idle) = shown.panels
     assert {series.label: [float(y) for y in series.ys] for series in throughput.series} == {
@@ -410,7 +472,7 @@ def test_a_busy_machine_measures_less(documents, monkeypatch):
     sizes = [int(options["--bytes"]) for _, options in asked]
     seconds = 3 * sum(1 / rate for rate in (0.2, 0.02, 0.25, 0.2, 0.2, 0.25)) / 1e9
     assert sizes[1] * seconds <= 180 < 2 * sizes[1] * seconds and sizes[1] < 1 << 30
-    assert set(sizes[2:-1]) == {sizes[1] // 16}
+    assert set(sizes[1:4]) == {sizes[1]} and set(sizes[4:-3]) == {sizes[1] // 16}
     (left_out,) = document["experiments"]["E11"]["left_out"]
     assert values.size(sizes[1]) in left_out["why"]
     assert values.size(sizes[1]) in "".join(presentation(
@@ -496,7 +558,8 @@ def test_ranks_of_other_ciphers_take_turns(monkeypatch):
                         for ranks, speedup in ((1, 1.0), (2, pytest.approx(1.8)))}
 
 
-@pytest.mark.parametrize("ranks_s, outcome", [(0.5, "holds"), (1.0, "in part"), (None, "in part")])
+@pytest.mark.parametrize("ranks_s, outcome", [
+    (0.5, "holds"), (0.85, "in part"), (1.0, "in part"), (None, "in part")])  # 0.85: they do not take turns
 def test_threads_and_ranks_are_compared_at_one_kilobyte_too(documents, ranks_s, outcome):
     """Where ranks are said to take less time than threads."""
     def change(rows):
@@ -513,6 +576,122 @@ def test_threads_and_ranks_are_compared_at_one_kilobyte_too(documents, ranks_s, 
     verdict = verdict_of(lab_with(documents, "E1", change), "E1", "pousa.openmp-like-mpi")
     assert verdict.outcome == outcome
     assert ("1 KiB was not measured" in markdown.words(verdict.here)) == (ranks_s is None)
+
+
+def test_threads_and_ranks_are_not_compared_at_one_kilobyte_alone(documents):
+    rows = [row_of(quantity, number, executor=executor, direction="encrypt", bytes=1024, **of)
+            for executor, of, seconds in (("openmp", {"threads": 2}, 1.0), ("mpi", {"ranks": 2}, 0.5))
+            for quantity, number in (("time", seconds), ("speedup", 1.9))]
+    assert verdict_of(document_of(documents, "E1", rows), "E1", "pousa.openmp-like-mpi").outcome == "open"
+
+
+def ranks_of_e1(speedup, growth=1.0, sizes=(1 << 10, 1 << 20), rounds=3, gathered=()):
+    """Rows of E1: one and two ranks, of which two are as many times as fast."""
+    rows = []
+    for size, ranks in itertools.product(sizes, (1, 2)):
+        of = dict(executor="mpi", direction="encrypt", ranks=ranks, bytes=size)
+        seconds = size * 1e-9 * (growth if size == sizes[-1] else 1) / (speedup if ranks == 2 else 1)
+        rows += [row_of("time", seconds, **of), row_of("speedup", speedup if ranks == 2 else 1.0, **of),
+                 row_of("time with scatter and gather", seconds, **of)]
+        rows += [row_of("speedup with scatter and gather", ratio, **of) for ratio in gathered if ranks == 2]
+    return [{**row, "rounds": rounds} for row in rows]
+
+
+def test_what_ranks_gain_with_scattered_data_was_formed_in_rounds(documents):
+    for gathered, said in (((1.23,), "included, 1.23 times as fast"), ((), "included, 1.95 times as fast")):
+        document = document_of(documents, "E1", ranks_of_e1(1.95, gathered=gathered))
+        assert said in markdown.words(verdict_of(document, "E1", "pousa.mpi-linear").here)
+
+
+def ranks_of_e15(speedup, growth=1.0, sizes=(1 << 10, 1 << 20), rounds=3):
+    """Rows of E15: the sequential program, and two ranks on two machines."""
+    rows = []
+    for size in sizes:
+        seconds = size * 1e-9 * (growth if size == sizes[-1] else 1)
+        of = dict(executor="mpi", ranks=2, bytes=size, hosts=2, machines=2, cores=2, oversubscribed=False, launcher="srun")
+        rows += [row_of("time", seconds * speedup, executor="sequential", bytes=size)]
+        rows += [row_of(f"{quantity}{way}", number, **of) for way in ("", " with scatter and gather")
+                 for quantity, number in (("time", seconds), ("speedup", speedup))]
+    return [{**row, "rounds": rounds} for row in rows]
+
+
+def with_rows(documents, name, rows):
+    document = of_all_experiments(documents)
+    document["experiments"][name] = {"outcome": "measured", "date": "2026-11-27T00:00:00Z", "seconds": 1.0, "others": 0.0,
+                                     "measurements": rows, "left_out": []}
+    return document
+
+
+@pytest.mark.parametrize("name, rows_of", [("E1", ranks_of_e1), ("E15", ranks_of_e15)])
+@pytest.mark.parametrize("change, outcome", [
+    ({"speedup": 1.95}, "holds"), ({"speedup": 1.95, "growth": 2}, "in part"), ({"speedup": 1.1}, "does not hold"),
+    ({"speedup": 1.95, "sizes": (1 << 20,)}, "open"), ({"speedup": 1.1, "sizes": (1 << 20,)}, "open")])
+def test_one_machine_and_a_cluster_are_judged_by_one_rule(documents, name, rows_of, change, outcome):
+    verdict = verdict_of(with_rows(documents, name, rows_of(**change)), name, "pousa.mpi-linear")
+    assert verdict.outcome == outcome
+    assert ("one size does not show" in markdown.words(verdict.here)) == (outcome == "open")
+
+
+@pytest.mark.parametrize("name, claim, rows", [
+    ("E1", "pousa.mpi-linear", ranks_of_e1(1.95, rounds=1)), ("E15", "pousa.mpi-linear", ranks_of_e15(1.95, rounds=1)),
+    ("E1", "pousa.all-faster", ranks_of_e1(1.95, rounds=1))])
+def test_one_round_judges_nothing(documents, name, claim, rows):
+    verdict = verdict_of(with_rows(documents, name, rows), name, claim)
+    assert verdict.outcome == "open" and "one round says nothing" in markdown.words(verdict.here)
+    several = [{**row, "rounds": 2} for row in rows]
+    assert verdict_of(with_rows(documents, name, several), name, claim).outcome == "holds"
+
+
+def test_one_round_of_another_cipher_judges_nothing(documents):
+    document = other_ciphers(documents, {2: 1.9})
+    for row in document["experiments"]["E18"]["measurements"]:
+        row["rounds"] = 1 if row["of"]["executor"] == "mpi" else 3
+    assert verdict_of(document, "E18", "pousa.asymmetric-cost").outcome == "open"
+    assert verdict_of(document, "E18", "pousa.outlook-others").outcome == "answered"
+
+
+@pytest.mark.parametrize("name", ["E1", "E3"])
+def test_threads_without_a_core_each_are_marked(documents, name):
+    rows = [row_of(quantity, number, executor="openmp", threads=threads, direction="encrypt", bytes=MIB)
+            for threads in (2, 4) for quantity, number in (("time", 1.0), ("speedup", 1.5))]
+    rows.append(row_of("time", 1.0, executor="sequential", threads=1, direction="encrypt", bytes=MIB))
+    (experiment,) = [one for one in all_experiments() if one.name == name]
+    shown = presentation(experiment, document_of(documents, "E1", rows))[0]
+    heads = [row[0] for row in shown.tables[0].rows]
+    assert "OpenMP, 2 threads" in heads and "OpenMP, 4 threads (oversubscribed)" in heads
+
+
+def left_out_of_e1(monkeypatch, quick, parameters=None):
+    """What E1 leaves out for its sizes, and the largest size of each contest."""
+    largest = []
+    monkeypatch.setattr(e01.contests, "threads", lambda lab, sizes, directions=("encrypt",), **_: largest.append(
+        (directions[0] + "ion", sizes[-1])))
+    monkeypatch.setattr(e01.mpi, "program", lambda: None)
+    monkeypatch.setattr(e01.mpi, "in_turns", lambda lab, counts, kind, sizes, *arguments, rounds: largest.append(
+        ({"memory": "MPI in memory", "scatter": "MPI with scatter and gather"}[kind], sizes[-1])) or {
+            ranks: [[] for _ in sizes] for ranks in counts})
+    monkeypatch.setattr(e01, "record_ranks", lambda lab, quantity, rows: None)
+    monkeypatch.setattr(e01.device, "measure_too", lambda lab, name: None)
+    measured = quiet_lab(quick=quick, parameters=parameters)
+    e01.measure(measured)
+    return [row["what"] for row in measured.left_out], dict(largest)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_e1_leaves_out_what_it_does_not_measure(monkeypatch, quick):
+    left_out, largest = left_out_of_e1(monkeypatch, quick)
+    assert len(largest) == 4
+    assert left_out == [f"{what} above {values.size(most)}" for what, most in largest.items() if most < e01.SIZES[-1]]
+    assert left_out_of_e1(monkeypatch, quick, {"sizes": [1024]})[0] == []
+
+
+@pytest.mark.parametrize("speedup, outcome", [(200, "does not hold"), (260, "does not hold"), (300, "holds"),
+                                              (2000, "does not hold")])
+def test_somewhat_more_cores_are_not_many_more(documents, speedup, outcome):
+    rows = [row_of(quantity, number, executor="cuda", direction="encrypt", bytes=255 * MIB)
+            for quantity, number in (("time", 1.0), ("speedup", speedup))]
+    document = document_of(documents, "E1", rows)
+    assert verdict_of(document, "E1", "pousa.cores-to-equal-cuda").outcome == outcome
 
 
 @pytest.mark.parametrize("dynamic, outcome", [(1.5, "holds"), (1.87, "does not hold"), (None, "open")])
@@ -596,22 +775,9 @@ def test_sizes_of_a_claim_are_read_in_binary():
     assert size.number == 8 and values.DERIVATIONS[size.how]("8KB") == 8
 
 
-def quiet_lab(cores=2, quick=True):
-    return lab.Lab(quick, cores, type("Quiet", (), {"step": lambda self, what: None})())
-
-
-def row_of(quantity, number, **of):
-    unit = "s" if quantity.startswith("time") else "ratio"
-    return {"of": of, "quantity": quantity, "unit": unit, "median": number, "rounds": 3}
-
-
-def document_of(documents, name, rows):
-    """The recorded document of the lab, in which an experiment has these rows alone."""
-    return lab_with(documents, name, lambda _: rows)
-
-
 # Seconds for each rank and kernel, such that computing scales half and tables wholly.
-RANK_SECONDS = {(1, "compute"): 8.0, (1, "tables"): 1.0, (2, "compute"): 6.0, (2, "tables"): 0.5}
+RANK_SECONDS = {(1, "compute"): 8.0, (1, "tables"): 1.0, (2, "compute"): 6.0, (2, "tables"): 0.5, (4, "compute"): 4.0,
+                (4, "tables"): 0.25}
 
 
 @pytest.fixture
@@ -619,11 +785,12 @@ def ranks(monkeypatch):
     """The runs of paes-mpi-bench that E4 asks for, which take RANK_SECONDS, and those of paes-bench."""
     asked = []
 
-    def fake(count, kind, *arguments):
+    def fake(count, kind, *arguments, where):
         options = dict(zip(arguments[::2], arguments[1::2]))
         asked.append((count, kind, options["--kernel"], options["--threads"]))
-        return [{"bytes": int(size), "hosts": 1, "seconds": {"median": RANK_SECONDS[count, options["--kernel"]]}}
-                for size in options["--bytes"].split(",")]
+        of_hosts = {"hosts": 2, "machines": 2, "cores": 4} if where.is_given else {"hosts": 1, "machines": 1, "cores": 2}
+        return [{"bytes": int(size), **of_hosts, "oversubscribed": count > of_hosts["cores"],
+                 "seconds": {"median": RANK_SECONDS[count, options["--kernel"]]}} for size in options["--bytes"].split(",")]
     monkeypatch.setattr(mpi, "program", lambda: None)
     monkeypatch.setattr(mpi, "bench", fake)
     return asked
@@ -641,6 +808,50 @@ def test_ranks_compute_and_read_tables_in_turns(ranks, documents):
     verdict = verdict_of(document_of(documents, "E4", measured.measurements), "E4", "ci-aim.reduction-mpi")
     assert verdict.outcome == "in part"
     assert "91.7 % less time than `compute` on 2 ranks" in markdown.words(verdict.here)
+
+
+def test_e4_has_ranks_on_the_users_cluster(monkeypatch, ranks, documents):
+    monkeypatch.setattr(e04.contests, "threads", lambda lab, **_: None)
+    monkeypatch.setattr(e04.device, "measure_too", lambda lab, name: None)
+    measured = quiet_lab(cluster=mpi.Cluster(hostfile=Path("/hosts"), slots=4))
+    e04.measure(measured)
+    assert {count for count, *_ in ranks} == {1, 4}
+    assert {tuple(row["of"][name] for name in mpi.KIND) for row in measured.measurements} == {(2, 2, 4, False)}
+    cuda = [row_of("speedup", speedup, kernel=kernel, executor="cuda", bytes=MIB)
+            for kernel, speedup in (("cuda_tables", 2.0), ("cuda_compute", 2.5))]
+    cuda += [row_of(quantity, 1.0, kernel=row["of"]["kernel"], executor="cuda", bytes=MIB) for row in cuda for quantity in (
+        "time", "time without copies", "ratio to compute", "ratio to compute without copies")]
+    document = document_of(documents, "E4", [*measured.measurements, *cuda])
+    verdict = verdict_of(document, "E4", "ci-aim.tables-on-cluster")
+    assert verdict.outcome == "holds" and "4 ranks on 2 machines 4.00" in markdown.words(verdict.here)
+    (less,) = [one.here for one in presentation(next(one for one in all_experiments() if one.name == "E4"), document)[0].counterparts
+               if one.claim == "ci-aim.reduction-mpi"]
+    assert "with 4 ranks" in markdown.words(less)  # which are more than this machine's cores
+
+
+@pytest.mark.parametrize("cluster, refuses", [(mpi.Cluster(), True), (mpi.Cluster(hostfile=Path("/hosts")), False)])
+def test_ranks_of_several_machines_belong_to_a_cluster(monkeypatch, cluster, refuses):
+    asked = []
+
+    def fake(ranks, kind, *arguments, where):
+        asked.append(where)
+        return {"mpi": {"library": "a library", "hosts": 2, "machines": 2, "cores": 4, "oversubscribed": False},
+                "results": [{"bytes": 16}]}
+    monkeypatch.setattr(mpi, "document", fake)
+    if refuses:
+        with pytest.raises(Unavailable, match="2 machines"):
+            mpi.bench(2, "memory", where=cluster)
+    else:
+        assert mpi.bench(2, "memory", where=cluster) == [
+            {"bytes": 16, "hosts": 2, "machines": 2, "cores": 4, "oversubscribed": False}]
+    assert asked == [cluster]
+
+
+def test_e4_has_ranks_on_any_number_of_blocks(ranks):
+    measured = quiet_lab()
+    e04.measure_ranks(measured, (1, 2), [1040])
+    assert {row["of"]["bytes"] for row in measured.measurements} == {1040} and measured.left_out == [
+        {"what": "MPI above 1.04 KB", "why": measured.left_out[0]["why"]}]
 
 
 def test_without_mpirun_ranks_are_left_out_with_the_reason(monkeypatch, documents):
@@ -689,11 +900,29 @@ def test_e4_has_the_speedup_of_tables_over_tables_on_one_thread(monkeypatch, ran
 def test_a_similar_reduction_is_near_the_others(documents, openmp, outcome):
     rows = [row_of("ratio to compute", ratio, kernel=kernel, executor=executor, bytes=MIB, **of)
             for ratio, executor, of in ((100, "sequential", {"threads": 1}), (openmp, "openmp", {"threads": 2}),
-                                        (100, "mpi", {"ranks": 2, "hosts": 1}))
+                                        (100, "mpi", {"ranks": 2, "oversubscribed": False}))
             for kernel in ("tables", "openssl")]
     document = document_of(documents, "E4", rows)
     # 1 - 1/15 is less than 95 %, and 1 - 1/9 besides not near 99 %.
     assert verdict_of(document, "E4", "ci-aim.reduction-openmp").outcome == outcome
+    without_ranks = document_of(documents, "E4", [row for row in rows if row["of"]["executor"] != "mpi"])
+    verdict = verdict_of(without_ranks, "E4", "ci-aim.reduction-openmp")
+    assert verdict.outcome == ("in part" if outcome == "holds" else outcome)
+    assert markdown.words(verdict.here).endswith("no number of ranks above one was measured with a core for each")
+
+
+def test_a_reduction_on_a_device_is_smaller_than_all_others(documents):
+    of = dict(executor="cuda", bytes=MIB)
+    rows = [row_of("ratio to compute", 100, kernel=kernel, executor=executor, bytes=MIB, **more) for executor, more in (
+        ("sequential", {"threads": 1}), ("openmp", {"threads": 2}), ("mpi", {"ranks": 2, "oversubscribed": False}))
+            for kernel in ("tables", "openssl")]
+    rows += [row_of(quantity, 2.4, kernel=kernel, **of) for kernel in ("cuda_compute", "cuda_tables") for quantity in (
+        "time", "time without copies", "ratio to compute", "ratio to compute without copies")]
+    for executor, outcome, said in ((None, "holds", None), ("openmp", "in part", "no number of threads above one"),
+                                    ("sequential", "in part", "one thread was not measured")):
+        these = [row for row in rows if row["of"]["executor"] != executor]
+        verdict = verdict_of(document_of(documents, "E4", these), "E4", "ci-aim.reduction-cuda")
+        assert verdict.outcome == outcome and (said is None or said in markdown.words(verdict.here))
 
 
 @pytest.mark.parametrize("cuda, ranks_of_hosts, outcomes", [
@@ -703,14 +932,19 @@ def test_a_similar_reduction_is_near_the_others(documents, openmp, outcome):
     ({"tables": 20, "compute": 200}, {"tables": 30, "compute": 31}, ("holds", "holds")),
     ({"tables": 20, "compute": 25}, {"tables": 30, "compute": 31}, ("holds", "in part")),
     ({"tables": 20, "compute": 200}, {"tables": 20.5, "compute": 31}, ("open", "open")),
+    # Several hosts on one machine, and more ranks than cores: neither is a cluster.
+    ({"tables": 20, "compute": 25}, {"tables": 30, "compute": 31, "machines": 1}, ("open", "open")),
+    ({"tables": 20, "compute": 25}, {"tables": 30, "compute": 31, "oversubscribed": True}, ("open", "open")),
     ({}, {"tables": 30, "compute": 31}, ("open", "open"))])
 def test_tables_and_computing_have_their_machines(documents, cuda, ranks_of_hosts, outcomes):
     rows = [row_of(quantity, number, kernel=e04.CUDA_KERNELS[kernel], executor="cuda", bytes=MIB)
             for kernel, speedup in cuda.items() for quantity, number in (
                 ("time", 1.0), ("time without copies", 1.0), ("speedup", speedup), ("ratio to compute", 2.0),
                 ("ratio to compute without copies", 2.0))]
-    for kernel, speedup in (ranks_of_hosts or {}).items():
-        of = dict(kernel=kernel, executor="mpi", ranks=32, hosts=4, bytes=MIB)
+    job = {"hosts": 4, "machines": 4, "cores": 32, "oversubscribed": False} | (ranks_of_hosts or {})
+    for kernel in [kernel for kernel in e04.CUDA_KERNELS if ranks_of_hosts]:
+        speedup = ranks_of_hosts[kernel]
+        of = dict(kernel=kernel, executor="mpi", ranks=32, bytes=MIB, **{name: job[name] for name in mpi.KIND})
         rows += [row_of("speedup", speedup, **of), row_of("time", 1.0, **of), row_of("ratio to compute", 2.0, **of)]
     rows.append(row_of("ratio to compute", 2.0, kernel="openssl", executor="sequential", threads=1, bytes=MIB))
     rows.append(row_of("ratio to compute", 2.0, kernel="tables", executor="sequential", threads=1, bytes=MIB))
