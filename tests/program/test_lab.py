@@ -669,6 +669,32 @@ def test_only_what_is_wrong_fails(empty, raised, outcome, script):
     assert (failed == ["E1"]) == (outcome == "failed")
     assert results.is_complete(empty.document) == (outcome == "unavailable")
 
+    # What was measured before stays, whatever becomes of a later run.
+    lab.run([experiment("E2", takes(0.01))], empty)
+    before = empty.document["experiments"]["E2"]
+    assert before["measurements"]
+    assert lab.run([experiment("E2", measure)], empty, again=True) == (["E2"] if outcome == "failed" else [])
+    assert empty.document["experiments"]["E2"] == before
+
+
+def test_the_share_of_others_is_unknown_where_a_daemon_starts_the_ranks(empty):
+    cluster = type("Slurm", (), {"is_slurm": True})()
+    for name, on_cluster in (("E1", True), ("E2", False)):
+        lab.run([experiment(name, takes(0.01), on_cluster=on_cluster)], empty, cluster=cluster)
+    assert ["others" in empty.document["experiments"][name] for name in ("E1", "E2")] == [False, True]
+
+
+@pytest.mark.parametrize("output", ["answers.html", "answers.md", "result.html", "page.md"])
+def test_a_report_writes_over_nothing_that_it_reads(output, tmp_path):
+    result = tmp_path / "result.md"  # as the summary of result.html would be called
+    result.write_bytes(RECORDED[0].read_bytes())
+    answers_ = tmp_path / "answers.md"
+    answers_.write_text(ANSWERS)
+    done = run("report", result, "--answers", answers_, "--output", tmp_path / output)
+    assert done.returncode == 1 and re.fullmatch("report: --output: .*\n", done.stderr), done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.md", "result.md"]
+    assert answers_.read_text() == ANSWERS and result.read_bytes() == RECORDED[0].read_bytes()
+
 
 def test_a_program_that_is_stopped_leaves_none_behind(tmp_path):
     kept = tmp_path / "kept"
