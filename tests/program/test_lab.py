@@ -475,8 +475,8 @@ def test_a_device_of_this_machine_is_measured(with_device, tmp_path):
 
     again = run("lab", "--only", "E2", "--output", path, PAES_BIN=str(with_device), STAYS_EMULATED="1")
     assert again.returncode == 1 and "E2" in again.stderr
-        assert "its figures mean nothing" in again.stderr
-        assert results.load(path)["experiments"]["E2"]["outcome"] == "measured"  # what was there stays
+    assert "its figures mean nothing" in again.stderr
+    assert results.load(path)["experiments"]["E2"]["outcome"] == "measured"  # what was there stays
 
 
 def test_what_the_processor_measured_is_not_measured_twice(with_device, monkeypatch):
