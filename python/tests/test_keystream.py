@@ -204,7 +204,9 @@ def test_what_ordinary_workers_make_is_the_same() -> None:
         assert context.encrypt(number * 4096, bytes(4096)) == keystream[number * 4096 :][:4096]
 
 
-@pytest.mark.parametrize("priority, policy", [("idle", os.SCHED_IDLE), ("ordinary", os.SCHED_OTHER)])
+@pytest.mark.parametrize(
+    "priority, policy", [("idle", os.SCHED_IDLE), ("ordinary", os.SCHED_OTHER)]
+)
 def test_workers_have_the_priority_that_is_asked_for(priority: str, policy: int) -> None:
     before = set(os.listdir("/proc/self/task"))
     keystream_engine = paes.Keystream(workers=2, worker_priority=priority)
