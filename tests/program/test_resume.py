@@ -491,7 +491,7 @@ def test_what_cannot_be_resumed_is_a_usage_error(plain, sealing, opening, keys, 
     fail(*resume, *to, *own, "-o", "-", plain, code=USAGE, says="standard output: is not a regular")
     fail(*resume, *to, *own, "-o", folder / "o", stdin=b"x", code=USAGE, says="not a regular file")
     fail(*resume, *to, *own, "-o", "/dev/null", plain, code=USAGE, says="not a regular file")
-    fail(*opening, "--range", "0-1", "-o", folder / "o", plain, code=USAGE, says="range: does not")
+    fail(*opening, "--range", "0-1", "-o", folder / "o", plain, code=USAGE, says="range: cannot be")
     assert program.tree(folder) == before
 
 
