@@ -63,7 +63,7 @@ def rows_of(lab, run, turn=0):
 def most_bytes(lab):
     """How much the judged runs may encrypt: 1 GiB if the machine, as busy as it is, takes no more than the experiment's
     share of the time for that, or else a smaller power of two."""
-    wanted, seconds, trial = lab.pick((16 * MIB, 4, MIB), (1024 * MIB, 180, 8 * MIB))
+    wanted, seconds, trial = lab.pick((16 * MIB, 4, MIB), (1024 * MIB, 360, 8 * MIB))
     rates = [way["gb_per_s"] for row in rows_of(lab, runs(lab, trial)[0]) for way in row["ways"]]
     while wanted > trial and ROUNDS * sum(wanted / 1e9 / rate for rate in rates) > seconds:
         wanted //= 2
