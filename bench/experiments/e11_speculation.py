@@ -327,4 +327,4 @@ EXPERIMENT = Experiment(
          "requests computed at the call, and the keystream engine as it is: with a window of 16 requests, clients that "
          "compute ahead in their delays, and threads that run when the processor is idle. Numbers of "
          "clients take turns, too.",
-    measure=measure, show=show, beside=beside, seconds={"quick": 10, "full": 300})
+    measure=measure, show=show, beside=beside, seconds={"quick": 10, "full": 330})

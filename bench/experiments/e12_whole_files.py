@@ -65,4 +65,4 @@ EXPERIMENT = Experiment(
     asks="how fast is a whole program on a file, beside copying it and beside other programs",
     here="`paes encrypt`, `decrypt` and `verify` (AES-256-GCM, authenticated) beside `cp`, `cat`, age, openssl enc and "
          "gpg, those that are installed.",
-    measure=measure, show=show, seconds={"quick": 16, "full": 120})
+    measure=measure, show=show, seconds={"quick": 16, "full": 225})
