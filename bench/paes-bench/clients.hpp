@@ -54,8 +54,8 @@ struct ClientRun {
   Latency schedule;    // of prefetch
   Latency encrypt;
   Latency delay;  // as long as it really was; zeros without one
-  // Of 1024 requests, of four times as many, and so on; the last one is of all. Each client takes
-  // an equal part.
+  // The first has 1024 requests, the next four times as many, and so on; the last one has all. Each
+  // client takes an equal part.
   std::vector<Beginning> beginnings;
   KeystreamUse use;
   std::uint64_t device_chunks;  // keystream from the device

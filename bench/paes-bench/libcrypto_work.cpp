@@ -212,7 +212,7 @@ LibcryptoWorkTotal total_of(std::string_view name, const LibcryptoWorkSize& size
 
 std::unique_ptr<LibcryptoWork> make_libcrypto_work(std::string_view name,
                                                    const LibcryptoWorkSize& size) {
-  // Of the table, because the caller's name may not last.
+  // The table's own name is kept, because the caller's may not last.
   const std::string_view kept = *std::find(std::begin(algorithms), std::end(algorithms), name);
   if (kept == x25519) {
     return std::make_unique<AgreementWork>(size);

@@ -94,7 +94,7 @@ double gb_per_s(const Way& way) {
          1e9;
 }
 
-// Of all rounds.
+// The sum of all rounds.
 KeystreamUse use_of(const Way& way) {
   KeystreamUse sum;
   for (const ClientRun& run : way.runs) {

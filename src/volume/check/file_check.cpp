@@ -85,7 +85,7 @@ std::uint64_t FileCheck::begin() {
     note(0, "the header is cut short");
     return 0;
   }
-  // Only a header is not text: whoever writes next makes a new one.
+  // A header alone has no text: whoever writes next makes a new one.
   if (content == 0) {
     return 0;
   }
