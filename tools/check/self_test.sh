@@ -356,3 +356,29 @@ cp "$root/include/paes/error.hpp" include/paes
 touch examples/more.cpp
 must_fail "an example that the reference lacks" complete
 cd ..
+
+# clang-tidy on two files at once: good ones; a finding in the second; one in a header; two files that
+# define the same name, first good, then with a finding.
+mkdir -p tidy/src
+cd tidy
+tidy() {
+  printf '[%s,%s]\n' \
+    "{\"directory\": \"$PWD\", \"command\": \"c++ -o first.o -c $PWD/src/first.cpp\", \"file\": \"$PWD/src/first.cpp\"}" \
+    "{\"directory\": \"$PWD\", \"command\": \"c++ -o second.o -c $PWD/src/second.cpp\", \"file\": \"$PWD/src/second.cpp\"}" \
+    >compile_commands.json
+  ls "$PWD"/src/*.cpp | "$here/tidy.py" "$root/build/check/bin/clang-tidy" .
+}
+echo 'int* first() { return nullptr; }' >src/first.cpp
+echo 'int* second() { return nullptr; }' >src/second.cpp
+must_pass tidy
+[ "$(grep -c include tidy/*/together.cpp)" = 2 ] || { echo "self-test: two files were not looked at together" && exit 1; }
+echo 'int* second() { return 0; }' >src/second.cpp
+must_fail "a finding in the second of two files" tidy
+echo 'inline int* third() { return 0; }' >src/third.hpp
+echo '#include "third.hpp"' >src/second.cpp
+must_fail "a finding in a header" tidy
+echo 'int* first() { return nullptr; }' >src/second.cpp
+must_pass tidy
+echo 'int* first() { return 0; }' >src/second.cpp
+must_fail "a finding in a file that defines its neighbour's name" tidy
+cd ..
