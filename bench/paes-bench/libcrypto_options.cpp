@@ -14,7 +14,7 @@ namespace paes::cli {
 
 void LibcryptoWorkOptions::declare(CLI::App& app) {
   app.add_option("--algorithm", algorithms,
-                 "aes-256-ctr, chacha20, x25519; several with commas (the default is all)")
+                 libcrypto_algorithm_names() + "; several with commas (the default is all)")
       ->delimiter(',');
   takes_bytes(
       app.add_option("--size", message_bytes, "bytes of a cipher's message (the default is 16MiB)"))

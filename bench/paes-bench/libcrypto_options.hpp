@@ -15,7 +15,7 @@ class App;
 namespace paes::cli {
 
 struct LibcryptoWorkOptions {
-  std::vector<std::string> algorithms = {"aes-256-ctr", "chacha20", "x25519"};
+  std::vector<std::string> algorithms{libcrypto_algorithms().begin(), libcrypto_algorithms().end()};
   std::uint64_t message_bytes = std::uint64_t{16} << 20;
   std::uint64_t piece_bytes = std::uint64_t{256} << 10;
   std::uint64_t agreements = 1024;

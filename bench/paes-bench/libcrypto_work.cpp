@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "paes-bench/libcrypto_work.hpp"
 
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "cipher/mode/counter.hpp"
 #include "core/secret.hpp"
 #include "paes-bench/contender.hpp"
+#include "paes-bench/interrupt.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {
@@ -162,6 +164,7 @@ class AgreementWork final : public LibcryptoWork {
   explicit AgreementWork(const LibcryptoWorkSize& size) : LibcryptoWork(total_of(x25519, size)) {
     agreements_.reserve(size.agreements);
     for (std::uint64_t i = 0; i < size.agreements; ++i) {
+      stop_if_interrupted();
       const AgreementKey own = new_key();
       const AgreementKey peer = new_key();
       const AgreementContext of_peer = prepare(peer.get(), own.get());
@@ -196,10 +199,12 @@ class AgreementWork final : public LibcryptoWork {
 
 std::span<const std::string_view> libcrypto_algorithms() noexcept { return algorithms; }
 
+std::string libcrypto_algorithm_names() { return fmt::format("{}", fmt::join(algorithms, ", ")); }
+
 void check_libcrypto_algorithm(std::string_view name) {
   if (std::find(std::begin(algorithms), std::end(algorithms), name) == std::end(algorithms)) {
     throw Error(ErrorCode::usage, "algorithm: unknown name '" + std::string(name) + "'",
-                "there are: aes-256-ctr, chacha20, x25519");
+                "there are: " + libcrypto_algorithm_names());
   }
 }
 

@@ -50,8 +50,9 @@ class LibcryptoWork {
   LibcryptoWorkTotal total_;
 };
 
-// aes-256-ctr, chacha20, x25519.
 [[nodiscard]] std::span<const std::string_view> libcrypto_algorithms() noexcept;
+// Their names, with commas between them.
+[[nodiscard]] std::string libcrypto_algorithm_names();
 // Throws Error(usage) that lists the names if there is no such algorithm.
 void check_libcrypto_algorithm(std::string_view name);
 

@@ -25,6 +25,7 @@ struct RankPlace {
   std::uint64_t host;
   std::uint64_t machine;
   std::uint64_t device;  // 0: none
+  std::uint64_t threads;
   cpu_set_t processors;
 };
 
@@ -50,7 +51,7 @@ cpu_set_t usable_processors() {
 
 struct Machine {
   cpu_set_t processors;
-  std::size_t ranks;
+  std::uint64_t threads;
 };
 
 }  // namespace
@@ -58,7 +59,7 @@ struct Machine {
 JobMachines find_job_machines(unsigned threads, const std::string& device) {
   const std::hash<std::string> hash;
   const RankPlace mine = {hash(ranks().host()), hash(machine_id()),
-                          device.empty() ? 0 : hash(device), usable_processors()};
+                          device.empty() ? 0 : hash(device), threads, usable_processors()};
   std::vector<RankPlace> all(ranks().ranks());
   ranks().gather({reinterpret_cast<const std::uint8_t*>(&mine), sizeof mine},
                  {reinterpret_cast<std::uint8_t*>(all.data()), all.size() * sizeof mine});
@@ -72,13 +73,13 @@ JobMachines find_job_machines(unsigned threads, const std::string& device) {
     }
     Machine& machine = machines[place.machine];
     CPU_OR(&machine.processors, &machine.processors, &place.processors);
-    ++machine.ranks;
+    machine.threads += place.threads;
   }
   JobMachines found = {hosts.size(), machines.size(), 0, false, devices.size()};
   for (const auto& [id, machine] : machines) {
     const auto processors = static_cast<std::size_t>(CPU_COUNT(&machine.processors));
     found.cores += processors;
-    found.is_oversubscribed |= machine.ranks * std::max(threads, 1U) > processors;
+    found.is_oversubscribed |= machine.threads > processors;
   }
   return found;
 }

@@ -33,6 +33,14 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
+// Collective. From the options or this rank's share, and at least one for each call that the device
+// serves at a time.
+unsigned rank_threads(const RankOptions& options, const RankDevice& device) {
+  const unsigned share = own_processors();
+  const unsigned least = device.device != nullptr ? device.device->slots() : 1;
+  return std::max(options.threads != 0 ? options.threads : share, least);
+}
+
 std::uint64_t word_at(std::uint64_t index) { return (index + 1) * 0x9e3779b97f4a7c15U; }
 
 // The device's kernel of this name, or for "auto" its best one for the cipher.
@@ -104,7 +112,8 @@ void print_rows(const RankOptions& options, const char* command,
                 const std::vector<ordered_json>& rows,
                 const std::function<std::string(const ordered_json& row)>& line,
                 const RankDevice& device) {
-  const JobMachines job = find_job_machines(options.threads, device.properties.uuid);
+  const JobMachines job =
+      find_job_machines(rank_threads(options, device), device.properties.uuid);
   on_first([&] {
     if (options.json) {
       ordered_json mpi = {{"library", mpi::Communicator::library()},
@@ -154,12 +163,10 @@ RankDevice open_rank_device(const MemoryOptions& options) {
 }
 
 std::unique_ptr<Executor> make_rank_executor(const RankOptions& options, const RankDevice& device) {
-  const unsigned own = own_processors();
-  const unsigned least = device.device != nullptr ? device.device->slots() : 1;
+  const unsigned threads = rank_threads(options, device);
   std::unique_ptr<Executor> executor;
   mpi::together(ranks(), [&] {
-    executor = make_executor(Schedule::omp_dynamic,
-                             std::max(options.threads != 0 ? options.threads : own, least));
+    executor = make_executor(Schedule::omp_dynamic, threads);
     executor->start();
   });
   return executor;

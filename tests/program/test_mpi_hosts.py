@@ -99,6 +99,16 @@ def test_three_hosts(library, hosts, folder, keys):
 
 
 @tcp_libraries
+def test_each_host_takes_the_whole_machine(library, hosts):
+    result = succeed(library, hosts, "memory", "--bytes", "1MiB", "--runs", 1, "--json", name="paes-mpi-bench")
+    document = json.loads(result.out)
+    job = document["mpi"]
+    assert (job["hosts"], job["machines"]) == (HOSTS, 1)
+    assert document["results"][0]["threads"] == job["cores"]
+    assert job["oversubscribed"]
+
+
+@tcp_libraries
 def test_an_error_on_another_host(library, hosts, folder, keys, other_keys):
     plain = folder / "plain"
     plain.write_bytes(os.urandom(TEXT_BYTES))

@@ -315,8 +315,8 @@ def test_bench(library, folder):
         job = document["mpi"]
         assert (job["hosts"], job["machines"]) == (1, 1)
         assert 1 <= job["cores"] <= len(os.sched_getaffinity(0))
-        # One core has no room for three ranks of one thread, and -T asks for one.
-        assert job["oversubscribed"] or job["cores"] >= ranks or "-T" not in arguments
+        threads = document["results"][0]["threads"]  # of each rank
+        assert job["oversubscribed"] == (ranks * threads > job["cores"])
         return document["results"]
 
     sizes = [16, 5 * MIB]
