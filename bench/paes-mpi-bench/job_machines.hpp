@@ -16,8 +16,8 @@ struct JobMachines {
   std::size_t devices;     // that ranks named
 };
 
-// Collective; only rank 0's result is right. This rank has `threads` threads. `device` is a name that
-// no other device in the world has, or empty.
+// Collective; only rank 0's result is right. This rank has `threads` threads. `device` is a name
+// that no other device in the world has, or empty.
 [[nodiscard]] JobMachines find_job_machines(unsigned threads, const std::string& device);
 
 }  // namespace paes::cli

@@ -112,8 +112,7 @@ void print_rows(const RankOptions& options, const char* command,
                 const std::vector<ordered_json>& rows,
                 const std::function<std::string(const ordered_json& row)>& line,
                 const RankDevice& device) {
-  const JobMachines job =
-      find_job_machines(rank_threads(options, device), device.properties.uuid);
+  const JobMachines job = find_job_machines(rank_threads(options, device), device.properties.uuid);
   on_first([&] {
     if (options.json) {
       ordered_json mpi = {{"library", mpi::Communicator::library()},

@@ -366,7 +366,7 @@ tidy() {
     "{\"directory\": \"$PWD\", \"command\": \"c++ -o first.o -c $PWD/src/first.cpp\", \"file\": \"$PWD/src/first.cpp\"}" \
     "{\"directory\": \"$PWD\", \"command\": \"c++ -o second.o -c $PWD/src/second.cpp\", \"file\": \"$PWD/src/second.cpp\"}" \
     >compile_commands.json
-  ls "$PWD"/src/*.cpp | "$here/tidy.py" "$root/build/check/bin/clang-tidy" .
+  printf "%s\n" "$PWD"/src/*.cpp | "$here/tidy.py" "$root/build/check/bin/clang-tidy" .
 }
 echo 'int* first() { return nullptr; }' >src/first.cpp
 echo 'int* second() { return nullptr; }' >src/second.cpp
