@@ -23,6 +23,7 @@ STAND_INS = {
     "ninja": "shift 4; echo \"$*\" >build/ninja.targets; echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
     "nvcc": "",
     "wheel": "echo build/wheel/paes.whl",
+    "arm64_libraries": '[ "$1" = --why-not ] || { mkdir -p "$1" && touch "$1/.done"; }',
     "gpu_model.py": 'echo "gpu-model $*"',
     "ctest": (
         'echo "$*" >>build/ctest.calls; case " $* " in *" -N "*) printf "  Test #1: one\\n  Test #2: python.two\\n"; exit ;; esac; '
@@ -191,6 +192,24 @@ def test_all_leaves_out_what_has_just_passed(tree, dev):
     assert " -E " not in ran and "it passed" not in out
 
 
+@pytest.mark.skipif(os.uname().machine == "aarch64", reason="there the preset aarch64 is not tested")
+def test_libraries_for_armv8_that_cannot_be_had(tree, dev):
+    """`test --all` fetches them, or leaves the preset out and says why."""
+    ran, out = run_tests(tree, dev, "--all")
+    assert "-LE ^deep$" in ran and "preset aarch64" not in out
+    assert (tree / "build/arm64-root/.done").exists()
+    assert "--preset aarch64" in (tree / "build/cmake.calls").read_text()
+    (tree / "build/cmake.calls").unlink()
+    shutil.rmtree(tree / "build/arm64-root")
+    for preset in ("aarch64", "tsan"):
+        (tree / f"build/{preset}/.configured-test").unlink()
+    put(tree, "arm64_libraries", "echo no mirror here")
+    ran, out = run_tests(tree, dev, "--all")
+    assert "preset aarch64: no mirror here" in out
+    assert "aarch64" not in (tree / "build/cmake.calls").read_text()
+    assert "tsan" in (tree / "build/cmake.calls").read_text()
+
+
 def test_packages_that_come_later_are_found_and_cost_no_cache(tree, dev):
     """What was compiled before is kept; CMake looks again at what there is now."""
     for name, text in {"apt-get": "touch build/installed", "sudo": 'shift; exec "$@"', "ccache": ""}.items():
@@ -286,7 +305,7 @@ def test_help_names_commands_presets_and_exit_codes(tree, dev, word):
         assert re.search(rf"^  {command} ", out, re.MULTILINE), command
     presets = json.loads((DEV.parent / "CMakePresets.json").read_text())["configurePresets"]
     named = re.search(r"^Presets: (.*) \(", out, re.MULTILINE)[1].split()
-    assert set(named) == {preset["name"] for preset in presets if not preset.get("hidden")} - {"gpu", "static"}
+    assert set(named) == {preset["name"] for preset in presets if not preset.get("hidden")} - {"gpu", "static", "static-aarch64"}
     assert "check [--quick|--deep]" in out
     assert "Exit codes: 0" in out
 
