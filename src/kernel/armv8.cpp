@@ -5,6 +5,8 @@
 // C7.2.
 #include <arm_neon.h>
 
+#include <cstring>
+
 #include "kernel/block_modes.hpp"
 #include "kernel/gcm_from_parts.hpp"
 #include "kernel/kernel.hpp"
@@ -108,6 +110,69 @@ struct Core {
 };
 using Modes = BlockModes<Core>;
 
+// All blocks are computed up to here before any goes on. Otherwise GCC puts one after the other,
+// and the processor must wait for each round.
+void keep_together(Register (&text)[flight_blocks]) noexcept {
+  static_assert(flight_blocks == 8);
+  asm(""
+      : "+w"(text[0]), "+w"(text[1]), "+w"(text[2]), "+w"(text[3]), "+w"(text[4]), "+w"(text[5]),
+        "+w"(text[6]), "+w"(text[7]));
+}
+
+// Counter mode without memory between counter, keystream and text: it takes a third fewer
+// instructions than that of BlockModes. The last 32 bits count and wrap.
+template <unsigned Rounds>
+void count_and_add(const Armv8Keys& keys, const Piece& piece) noexcept {
+  const uint32x4_t one = {0, 0, 0, 1};
+  uint32x4_t counter = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(piece.counter->bytes)));
+  const auto next_keystream = [&](Register(&stream)[flight_blocks]) {
+#pragma GCC unroll 8
+    for (Register& block : stream) {
+      block = vrev32q_u8(vreinterpretq_u8_u32(counter));
+      counter = vaddq_u32(counter, one);
+    }
+    keep_together(stream);
+    encrypt_flight<Rounds>(keys.encrypt, stream);
+    keep_together(stream);
+  };
+  constexpr std::size_t flight_bytes = flight_blocks * block_bytes;
+  const std::uint8_t* in = piece.text.in;
+  std::uint8_t* out = piece.text.out;
+  std::size_t left = piece.text.bytes;
+  for (; left >= flight_bytes; left -= flight_bytes) {
+    Register stream[flight_blocks];
+    next_keystream(stream);
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < flight_blocks; ++i) {
+      vst1q_u8(out + i * block_bytes, veorq_u8(stream[i], vld1q_u8(in + i * block_bytes)));
+    }
+    in += flight_bytes;
+    out += flight_bytes;
+  }
+  if (left != 0) {
+    Register stream[flight_blocks];
+    next_keystream(stream);
+    std::uint8_t rest[flight_bytes];
+    const WipeOnExit wiped(rest);
+    std::memcpy(rest, stream, sizeof rest);
+    for (std::size_t i = 0; i < left; i += block_bytes) {
+      vst1q_u8(out + i, veorq_u8(vld1q_u8(rest + i), vld1q_u8(in + i)));
+    }
+  }
+}
+
+void run_ctr(const KernelKeys& keys, const Piece& piece) noexcept {
+  const auto& ready = keys.as<Armv8Keys>();
+  switch (ready.rounds) {
+    case 10:
+      return count_and_add<10>(ready, piece);
+    case 12:
+      return count_and_add<12>(ready, piece);
+    default:
+      return count_and_add<14>(ready, piece);
+  }
+}
+
 // GHASH's field with the bits of each byte mirrored (RBIT): x^i is then bit i of a little-endian
 // number of 128 bits, and a product needs no shift.
 
@@ -180,7 +245,7 @@ void ghash(const KernelKeys& keys, const std::uint8_t* in, std::size_t bytes,
   vst1q_u8(hash.bytes, vrbitq_u8(value));
 }
 
-using Gcm = GcmFromParts<Modes::run<Operation::ctr>, ghash>;
+using Gcm = GcmFromParts<run_ctr, ghash>;
 
 void prepare(const RoundKeys& round_keys, KernelKeys& keys) {
   auto& ready = keys.as<Armv8Keys>();
@@ -212,7 +277,7 @@ constexpr Kernel row = {
     .needs = Feature::armv8_aes | Feature::armv8_pmull,
     .lanes = flight_blocks,
     .prepare = prepare_aes<prepare>,
-    .modes = Modes::runs(),
+    .modes = Modes::runs().with(Operation::ctr, run_ctr),
     .gcm = Gcm::runs,
 };
 
