@@ -37,6 +37,7 @@ WITH_DEVICES = ("paes", "paes-mpi", "paes-bench", "libpaes0", "libpaes-dev")
 # What a result depends on because it starts one of its programs; nothing of it is linked.
 STARTED = ("fuse3",)
 OURS = "Apache-2.0"
+COMPILER = os.environ.get("CXX", "g++")
 
 
 def output_of(*command):
@@ -61,14 +62,14 @@ def described(package):
 def header(name):
     """Where the compiler finds a header."""
     done = subprocess.run(
-        ["g++", "-x", "c++", "-E", "-M", "-"],
+        [COMPILER, "-x", "c++", "-E", "-M", "-"],
         input=f"#include <{name}>\n", stdout=subprocess.PIPE, text=True, check=True,
     )
     return re.search(rf"(/\S*/{re.escape(name)})(?=\s|$)", done.stdout)[1]
 
 
 def archive(name):
-    path = output_of("g++", f"-print-file-name={name}").strip()
+    path = output_of(COMPILER, f"-print-file-name={name}").strip()
     if "/" not in path:
         raise SystemExit(f"sbom: the compiler finds no {name}")
     return os.path.normpath(path)
