@@ -92,9 +92,10 @@ TEST_P(Devices, ContainersAreTheSame) {
       EXPECT_EQ(verify_path(folder_ / "sealed", with).text_bytes, size);
       EXPECT_EQ(decrypt_path(folder_ / "sealed", folder_ / "back", with).text_bytes, size);
       ASSERT_TRUE(read_file(folder_ / "back") == text);
+      const bool is_checked_alone = size == 0 || size >= chunk;  // an empty chunk ends whole chunks
       EXPECT_EQ(device.calls_outside_pinned_memory(),
-                GetParam().is_emulated || GetParam().slots == 0 ? 0U : 1U)
-          << "before it decrypts, the last chunk alone is checked";
+                GetParam().is_emulated || GetParam().slots == 0 || !is_checked_alone ? 0U : 1U)
+          << "before it decrypts several chunks, the last one alone is checked";
       expect_used(device);
       std::filesystem::remove(folder_ / "sealed");
       std::filesystem::remove(folder_ / "back");
