@@ -83,9 +83,10 @@ class Pool {
   void end_fork() noexcept { mutex_.unlock(); }
   // The child has only the forking thread.
   void end_fork_in_child() noexcept {
-    ++generation_;
+    generation_.fetch_add(1, std::memory_order_relaxed);
     first_ = nullptr;
-    threads_ = idle_ = promised_ = in_teams_ = callers_ = loops_ = kept_ = 0;
+    callers_.store(0, std::memory_order_relaxed);
+    threads_ = idle_ = promised_ = in_teams_ = loops_ = kept_ = 0;
     share_out();
     mutex_.unlock();
   }
@@ -102,14 +103,25 @@ class Pool {
   }
 
   void for_each(std::size_t count, const std::function<void(std::size_t)>& fn, unsigned threads) {
+    const Caller caller(*this);
     Call call{.fn = fn, .count = count, .is_team = false};
-    open(call, threads);
+    // Callers work themselves. Help beyond the processors is for those who have asked for it.
+    const unsigned most = std::max(processors_, threads);
+    const unsigned free = most > caller.number() ? most - caller.number() : 0;
+    const auto wanted =
+        static_cast<unsigned>(std::min<std::size_t>({count - 1, threads - 1, free}));
+    if (wanted != 0) {
+      open(call, wanted);
+    }
     call.run_indexes([] { return false; });
-    close(call);
+    if (wanted != 0) {
+      close(call);
+    }
     call.error.rethrow();
   }
 
   void as_team(const std::function<void(std::size_t)>& fn, unsigned threads) {
+    const Caller caller(*this);
     Call call{.fn = fn, .count = threads, .is_team = true};
     open_team(call);
     call.error.guard([&] { fn(0); });
@@ -118,20 +130,35 @@ class Pool {
   }
 
  private:
-  void open(Call& call, unsigned threads) {
+  // Counts the threads that are in calls of their own. Without the mutex: where they are more than
+  // the processors, one that holds it may have to wait for a processor, and the others for it.
+  class Caller {
+   public:
+    explicit Caller(Pool& pool) noexcept
+        : pool_(pool),
+          generation_(pool.generation()),
+          number_(pool.callers_.fetch_add(1, std::memory_order_relaxed) + 1) {}
+    ~Caller() {
+      // A child that was forked in the meantime has counted anew.
+      if (generation_ == pool_.generation()) {
+        pool_.callers_.fetch_sub(1, std::memory_order_relaxed);
+      }
+    }
+    Caller(const Caller&) = delete;
+    Caller& operator=(const Caller&) = delete;
+    [[nodiscard]] unsigned number() const noexcept { return number_; }
+
+   private:
+    Pool& pool_;
+    std::uint32_t generation_;
+    unsigned number_;
+  };
+
+  void open(Call& call, unsigned wanted) {
     unsigned woken = 0;
     {
       const std::lock_guard lock(mutex_);
-      call.generation = generation_;
-      ++callers_;
-      // Callers work themselves. Help beyond the processors is for those who have asked for it.
-      const unsigned most = std::max(processors_, threads);
-      const unsigned free = most > callers_ ? most - callers_ : 0;
-      const auto wanted =
-          static_cast<unsigned>(std::min<std::size_t>({call.count - 1, threads - 1, free}));
-      if (wanted == 0) {
-        return;
-      }
+      call.generation = generation();
       const unsigned enough = std::max(most_idle(), wanted);
       while (idle_ - promised_ < wanted && threads_ - in_teams_ < enough && start_one()) {
         kept_ = std::max(kept_, wanted);
@@ -149,13 +176,12 @@ class Pool {
     const auto wanted = static_cast<unsigned>(call.count - 1);
     {
       const std::lock_guard lock(mutex_);
-      call.generation = generation_;
+      call.generation = generation();
       while (idle_ - promised_ < wanted) {
         if (!start_one()) {
           throw_too_few(idle_ - promised_, wanted);
         }
       }
-      ++callers_;
       call.next = 1;
       call.places = wanted;
       promised_ += wanted;
@@ -171,12 +197,11 @@ class Pool {
   void close(Call& call) {
     {
       const std::lock_guard lock(mutex_);
-      if (call.generation != generation_) {
+      if (call.generation != generation()) {
         call.error.rethrow();
         throw_if_lost(call);
         return;
       }
-      --callers_;
       call.is_closed = true;
       if (!call.is_team) {
         call.places = 0;
@@ -227,7 +252,7 @@ class Pool {
   }
 
   void help(Call& call, std::unique_lock<std::mutex>& lock) {
-    const std::uint32_t generation = generation_;
+    const std::uint32_t generation_before = generation();
     --idle_;
     --call.places;
     call.helpers.fetch_add(1, std::memory_order_relaxed);
@@ -248,7 +273,7 @@ class Pool {
       });
     }
     lock.lock();
-    if (generation != generation_) {
+    if (generation_before != generation()) {
       std::abort();  // a body has forked, and the child has left it: nobody is there to go back to
     }
     ++idle_;
@@ -296,9 +321,6 @@ class Pool {
   }
 
   void remove(Call& call) noexcept {
-    if (first_ != &call && call.before == nullptr) {
-      return;  // it was never added
-    }
     (call.before != nullptr ? call.before->after : first_) = call.after;
     if (call.after != nullptr) {
       call.after->before = call.before;
@@ -315,6 +337,10 @@ class Pool {
                     call->helpers.load(std::memory_order_relaxed) < share;
     }
     most_helpers_.store(is_lacking ? share : max_threads, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::uint32_t generation() const noexcept {
+    return generation_.load(std::memory_order_relaxed);
   }
 
   [[nodiscard]] unsigned most_idle() const noexcept { return std::max(kept_, processors_ - 1); }
@@ -367,10 +393,10 @@ class Pool {
 
   std::mutex mutex_;
   unsigned processors_ = 0;
-  std::uint32_t generation_ = 0;                     // counts forks
+  std::atomic<std::uint32_t> generation_{0};  // counts forks
+  std::atomic<unsigned> callers_{0};
   Call* first_ = nullptr;                            // calls that threads may join
   unsigned loops_ = 0;                               // of these, the ones of for_each()
-  unsigned callers_ = 0;                             // threads that are in calls of their own
   unsigned threads_ = 0;                             // of the pool
   unsigned idle_ = 0;                                // of these, the ones that are in no call
   unsigned promised_ = 0;                            // of these, the ones that teams still wait for
