@@ -408,7 +408,7 @@ class Pool {
 
 // Never destroyed: its threads, and callers that nobody joins, use it until the process ends.
 union PoolStorage {
-  constexpr PoolStorage() : pool() {}
+  constexpr PoolStorage() noexcept : pool() {}
   ~PoolStorage() {}
   Pool pool;
 };

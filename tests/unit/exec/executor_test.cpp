@@ -126,6 +126,7 @@ TEST_P(Executors, OnEachThreadRunsOnDifferentThreadsAtTheSameTime) {
 
 TEST_P(Executors, ServesEightCallersAtATime) {
   std::vector<std::thread> callers;
+  callers.reserve(8);
   std::atomic<int> right{0};
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back([&] {

@@ -109,6 +109,7 @@ TEST_P(Fork, WhileAnotherThreadIsInACall) {
 TEST_P(Fork, WhileOthersMakeCallsAllTheTime) {
   std::atomic<bool> is_over{false};
   std::vector<std::thread> others;
+  others.reserve(3);
   for (int i = 0; i < 3; ++i) {
     others.emplace_back([&] {
       executor_->start();

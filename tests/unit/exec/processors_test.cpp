@@ -27,11 +27,11 @@ class Quota : public testing::Test {
     return processors_of_quota(membership, root_);
   }
 
-  Quota() {
+  void SetUp() override {
     std::string pattern = testing::TempDir() + "quota-XXXXXX";
     root_ = mkdtemp(pattern.data());
   }
-  ~Quota() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
 
   std::filesystem::path root_;
 };

@@ -196,6 +196,7 @@ TEST_F(FreshPool, HasNoMoreThreadsThanAnyoneAskedFor) {
     }
     std::barrier meeting(32);
     std::vector<std::thread> callers;
+    callers.reserve(8);
     for (int i = 0; i < 8; ++i) {
       callers.emplace_back(
           [&] { pool->on_each_thread([&](unsigned) { meeting.arrive_and_wait(); }); });
