@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiled_for.hpp"
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
@@ -78,7 +79,6 @@ TEST(BenchRows, AreNeverChosenAndFoundOnlyAmongThemselves) {
 TEST(BenchRows, NeedWhatTheirFilesAreCompiledFor) {
 #define PAES_KERNEL(name, condition, flags) {#name, flags},
   constexpr test::CompiledRow rows[] = {
-#include "exec/thread_pool.hpp"
 #include "rows/compiled_rows.def"
   };
 #undef PAES_KERNEL
