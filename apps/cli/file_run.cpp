@@ -13,6 +13,7 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "stream/container/file_format.hpp"
 #include "stream/file/create_output.hpp"
 #include "stream/file/temporary.hpp"
