@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """E11: keystream that threads compute before the data is there, by clients, requests, threads and delay; and beside it the keystream
 engine as it is."""
-import itertools
 
 from laboratory import contests, programs
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged

@@ -3,7 +3,7 @@
 from laboratory import mpi
 from laboratory.experiment import OURS, Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
-from laboratory.values import derive, given, size
+from laboratory.values import given, size
 
 from . import e01_executors as e01
 
