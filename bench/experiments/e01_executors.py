@@ -370,7 +370,7 @@ def like(measured, key):
     is_smallest = key == next(one for one in EXECUTORS if one.startswith(executor))
     within = [count for count in counts if count <= min(cores, int(wanted))] if is_smallest else []
     if int(wanted) not in counts and not within:
-        return None, f"{wanted} {factor} were not" if counts else ""
+        return None, f"no run had {wanted} {factor}" if counts else ""
     count = int(wanted) if int(wanted) in counts else within[-1]
     beyond = "" if count <= cores else ", more than cores"
     return {**of, factor: count}, f" with {count} {factor[:-1]}{'' if count == 1 else 's'}{beyond}"

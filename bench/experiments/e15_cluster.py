@@ -181,7 +181,7 @@ def beside(measured):
             value = measured.value("speedup", bytes=size_, ranks=wanted) if is_cluster else None
             yield Counterpart("pousa.speedups", f"speedup_over_sequential/mpi_{wanted}", index,
                               (value, f" times with {name_of(measured, wanted)}") if value else (),
-                              "" if value else f"{wanted} ranks on several machines were not")
+                              "" if value else f"no run had {wanted} ranks on several machines")
 
 
 EXPERIMENT = Experiment(

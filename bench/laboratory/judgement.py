@@ -94,12 +94,15 @@ def overall(outcomes):
     return judged[0] if len(set(judged)) == 1 else "in part" if judged else "open"
 
 
-COUNTED = {"holds": "hold", "in part": "in part", "does not hold": "do not hold", "answered": "measured for an outlook",
-           "ours": "our own", "disturbed": "not judged", "open": "cannot be said"}
+# (of one verdict, of several)
+COUNTED = {"holds": ("holds", "hold"), "in part": ("in part",) * 2, "does not hold": ("does not hold", "do not hold"),
+           "answered": ("measured for an outlook",) * 2, "ours": ("our own",) * 2, "disturbed": ("not judged",) * 2,
+           "open": ("cannot be said",) * 2}
 
 
 def counts(outcomes):
     """How many verdicts have which outcome, in words; empty if there is only one."""
     outcomes = list(outcomes)
-    said = [f"{outcomes.count(outcome)} {words}" for outcome, words in COUNTED.items() if outcome in outcomes]
-    return f"{', '.join(said)}" if len(outcomes) > 1 else ""
+    numbers = {outcome: outcomes.count(outcome) for outcome in COUNTED}
+    said = [f"{number} {COUNTED[outcome][number > 1]}" for outcome, number in numbers.items() if number]
+    return ", ".join(said) if len(outcomes) > 1 else ""

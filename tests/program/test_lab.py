@@ -27,7 +27,7 @@ from laboratory import (  # noqa: E402
     answers, beside, bounds, device, distil, energy, figures, lab, markdown, mpi, namespaces, page,
     programs as lab_programs, published, results, tables, values)
 from laboratory.experiment import (  # noqa: E402
-    Experiment, Failed, Measured, OutOfTime, Panel, Series, Shown, TimedOut, Unavailable)
+    Counterpart, Experiment, Failed, Measured, OutOfTime, Panel, Series, Shown, TimedOut, Unavailable)
 from laboratory.presentation import presentation  # noqa: E402
 
 RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
@@ -840,10 +840,12 @@ def test_a_figure_stands_once_in_the_opening_table(recorded):
     said = [(row.claim.study, row.says[0]) for row in rows]
     assert len(said) == len(set(said))
     assert not any("/" in what or "_" in what for _, what in said)
+    one = Counterpart("pousa.mpi-linear", "time_s/mpi_8/5")  # a figure by size, which a claim names alone
+    assert beside.named("pousa", one) == "time to encrypt [tiempo de ejecuci\u00f3n], MPI, 8 cores, 255 MB"
     of_mpi = [row for row in rows if "speedup [" in row.says[0] and "MPI" in row.says[0]]
     assert [row.experiment for row in of_mpi] == ["E3"] * 3
     assert [any(isinstance(part, values.Value) for part in row.here[0]) for row in of_mpi] == [True, False, False]
-    assert "16 ranks were not" in markdown.words(of_mpi[1].here[0])
+    assert "no run had 16 ranks" in markdown.words(of_mpi[1].here[0])
     document = json.loads(json.dumps(recorded[0]))
     for row in document["experiments"]["E15"]["measurements"]:
         if row["of"].get("ranks") == 2:

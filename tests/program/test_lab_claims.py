@@ -345,7 +345,7 @@ def test_each_verdict_that_judges_has_its_rule_and_its_spread(all_shown):
                 assert verdict.rule and not verdict.rule.endswith("."), (experiment.name, name)
                 assert re.search("half the range of the rounds|has not kept the range", markdown.words(verdict.here)), name
                 seen += 1
-    assert seen >= 14
+    assert seen >= 10
 
 
 def test_a_distilled_result_keeps_the_ranges_that_verdicts_use(documents):
@@ -406,6 +406,7 @@ def test_an_experiment_has_one_outcome_of_several(outcomes, overall):
 def test_the_outcomes_are_counted_beside_the_one():
     assert judgement.counts(["does not hold", "in part", "does not hold", "does not hold"]) == "1 in part, 3 do not hold"
     assert judgement.counts(["holds", *["open"] * 6, "holds"]) == "2 hold, 6 cannot be said"
+    assert judgement.counts(["holds", "does not hold"]) == "1 holds, 1 does not hold"
     assert judgement.counts(["holds"]) == ""
 
 
