@@ -53,11 +53,6 @@ def is_at_least(value, limit, doubt=0.0):
     return _beyond(float(value) / limit, doubt)
 
 
-def is_below(value, limit, doubt=0.0):
-    reached = is_at_least(value, limit, doubt)
-    return None if reached is None else not reached
-
-
 def _beyond(ratio, doubt):
     """Whether a ratio is one or more."""
     if ratio >= 1 + doubt:
