@@ -110,6 +110,7 @@ def test_nothing_runs_on_when_it_is_stopped(tree, sent):
     out, err = running.communicate(timeout=LIMIT_S)
     assert running.returncode == 128 + sent
     assert "stopped" in err and re.search(r"^forky +root +passed", out, re.MULTILINE)
+    assert re.search(r"^forky +setup +not run .* stopped$", out, re.MULTILINE)
     program.wait_until(lambda: not Path(f"/proc/{sleeper.read_text().strip()}").exists(), "what it started to end")
 
 
