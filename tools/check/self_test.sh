@@ -235,6 +235,7 @@ mkdir -p headers/include/paes headers/docs
 cd headers
 public_headers() {
   cp "$root"/include/paes/{error.h,error.hpp,export.h} include/paes
+  # shellcheck disable=SC2016  # these are no commands
   printf '```cpp\nint main() {%s}\n```\n' "${1:-}" >docs/library.md
   [ $# -lt 3 ] || echo "$3" >>"include/paes/$2"
   "$here/public_headers" .
