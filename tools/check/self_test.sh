@@ -241,7 +241,7 @@ public_headers() {
   "$here/public_headers" .
 }
 must_pass public_headers
-must_fail "a warning in a header of C" public_headers '' error.h 'static int unused(void) { return 1; }'
+must_fail "a warning in a header of C" public_headers '' error.h 'static inline int some(void) { int unused; return 1; }'
 must_fail "a warning in a header of C++" public_headers '' error.hpp 'inline int some() { int unused; return 1; }'
 must_fail "a warning in a program of the page" public_headers ' int unused; '
 page_without_program() {
