@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles for Armv8 on another processor and runs the result through qemu's user emulation.
 # Everything is linked statically, so that no Arm libraries need be installed to run it. Debian
-# packages: g++-aarch64-linux-gnu, qemu-user-static.
+# packages: g++-aarch64-linux-gnu, qemu-user-static (from forky on qemu-user).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
