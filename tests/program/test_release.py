@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+# The files of a release (tools/release), made of clones of this tree at two paths, whose users have other
+# settings. What takes seconds is made everywhere; `./dev check --deep` makes packages and static programs,
+# too, and installs them in bare roots by the lines of docs/packages.md.
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from recipes import ROOT
+
+VERSION = re.search(r"^project\(paes VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+CHEAP = "source,notes,recipes"
+LIMIT_S = 4 * 3600
+SIGNER = "releases@example.org"
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is missing (Debian package git)")
+
+# Two people, as git and the system know them.
+ONE = {"TZ": "UTC", "LC_ALL": "C.UTF-8"}
+OTHER = {
+    "TZ": "Asia/Kathmandu", "LC_ALL": "C", "GZIP": "-1", "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "tar.umask",
+    "GIT_CONFIG_VALUE_0": "0077", "GIT_CONFIG_KEY_1": "core.autocrlf", "GIT_CONFIG_VALUE_1": "true",
+}
+
+
+def git(folder, *words):
+    return subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", folder, *words],
+        stdout=subprocess.PIPE, text=True, check=True,
+        env=os.environ | {"GIT_AUTHOR_DATE": "1770000000 +0000", "GIT_COMMITTER_DATE": "1770000000 +0000"},
+    ).stdout
+
+
+def clone(target):
+    """This tree as it is now, in a repository of one commit, whose date and so whose name is always the same."""
+    try:
+        listed = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except subprocess.CalledProcessError:
+        pytest.skip("this tree is no checkout of git")
+    target.mkdir(parents=True)
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).exists() or (ROOT / name).is_symlink():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target / name, follow_symlinks=False)
+    git(target, "init", "-q")
+    git(target, "add", "-A")
+    git(target, "commit", "-q", "-m", "tree")
+    return target
+
+
+def release(tree, *options, code=0, umask=0o022, **variables):
+    done = subprocess.run(
+        [tree / "tools/release", *options], capture_output=True, text=True, umask=umask, env=os.environ | variables,
+        stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False,
+    )
+    assert done.returncode == code, done.stderr[-4000:]
+    return done
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    return clone(tmp_path_factory.mktemp("one") / "paes")
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory):
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen is missing (Debian package openssh-client)")
+    path = tmp_path_factory.mktemp("key") / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path], check=True)
+    kind, public = path.with_suffix(".pub").read_text().split()[:2]
+    (path.parent / "allowed_signers").write_text(f'{SIGNER} namespaces="paes" {kind} {public}\n')
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(tree, key):
+    """The cheap parts, signed: the folder of a release."""
+    done = release(tree, "--only", CHEAP, "--sign", key, **ONE)
+    folder = tree / f"build/release-{VERSION}"
+    assert done.stdout.split() == sorted(str(path) for path in folder.iterdir())
+    return folder
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_another_run_elsewhere_makes_the_same_bytes(made, key, tmp_path):
+    """Another path, umask, time zone, language, and settings of git and gzip."""
+    other = clone(tmp_path / "a/longer/path/of/the/tree")
+    output = tmp_path / "output"
+    release(other, "--only", CHEAP, "--sign", key, "--output", output, umask=0o077, **OTHER)
+    assert contents(output) == contents(made)
+
+
+def test_archive_is_the_commit(tree, made):
+    archive = made / f"paes-{VERSION}.tar.gz"
+    with tarfile.open(archive) as packed:
+        members = packed.getmembers()
+        assert packed.pax_headers["comment"] == git(tree, "rev-parse", "HEAD").strip()
+        inside = {m.name: packed.extractfile(m).read() for m in members if m.isreg()}
+    assert {m.mtime for m in members} == {1770000000}
+    assert {(m.uname, m.gname) for m in members} == {("root", "root")}
+    assert {m.mode & 0o022 for m in members if not m.issym()} == {0}
+    regular = [name for name in git(tree, "ls-files", "-z").split("\0") if name and not (tree / name).is_symlink()]
+    assert inside == {f"paes-{VERSION}/{name}": (tree / name).read_bytes() for name in regular}
+
+
+def test_notes_are_the_section_of_this_version(made):
+    notes = (made / f"paes-{VERSION}-notes.md").read_text()
+    assert notes.startswith(f"# paes {VERSION}")
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    section = changes[changes.index(f"## [{VERSION}]"):].split("\n", 1)[1].split("\n## ")[0].strip()
+    assert section in notes
+    assert "\n## [" not in notes
+
+
+def test_sums_are_of_all_other_files(made):
+    there = contents(made)
+    sums = there.pop("SHA256SUMS").decode()
+    there.pop("SHA256SUMS.sig")
+    assert sums == "".join(f"{hashlib.sha256(there[name]).hexdigest()}  {name}\n" for name in sorted(there))
+
+
+def test_recipes_name_the_archive(made, tmp_path):
+    subprocess.run(["tar", "-xf", made / f"paes-{VERSION}-recipes.tar.gz", "-C", tmp_path], check=True)
+    packed = (made / f"paes-{VERSION}.tar.gz").read_bytes()
+    sums = {len(value): value for value in (hashlib.sha256(packed).hexdigest(), hashlib.sha512(packed).hexdigest())}
+    found = 0
+    for path in (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "README.md"):
+        text = path.read_text()
+        assert not re.findall(r"@(?!URL@)[A-Z0-9]+@", text), path
+        for word in re.findall(r"\b[0-9a-f]{64,}\b", text):
+            assert word == sums[len(word)], path
+            found += 1
+    assert found == 5  # one for each package manager
+
+
+def verified(folder, key, namespace="paes"):
+    done = subprocess.run(
+        ["ssh-keygen", "-Y", "verify", "-f", key.parent / "allowed_signers", "-I", SIGNER, "-n", namespace, "-s", folder / "SHA256SUMS.sig"],
+        input=(folder / "SHA256SUMS").read_bytes(), capture_output=True, check=False,
+    )
+    return done.returncode == 0
+
+
+def test_signature(made, key, tmp_path):
+    assert verified(made, key)
+    assert not verified(made, key, namespace="git")
+    changed = shutil.copytree(made, tmp_path / "changed")
+    with (changed / "SHA256SUMS").open("a") as sums:
+        sums.write(f"{'0' * 64}  more\n")
+    assert not verified(changed, key)
+
+
+def test_source_package(tree, tmp_path):
+    if shutil.which("dpkg-source") is None:
+        pytest.skip("dpkg-source is missing (Debian package dpkg-dev)")
+    made = tmp_path / "made"
+    release(tree, "--only", "debian-source", "--output", made)
+    assert set(contents(made)) == {"SHA256SUMS", f"paes_{VERSION}.dsc", f"paes_{VERSION}.tar.xz"}
+    subprocess.run(["dpkg-source", "-x", made / f"paes_{VERSION}.dsc", tmp_path / "unpacked"], check=True, capture_output=True)
+    for name in ("debian/rules", "debian/tests/control", "CMakeLists.txt"):
+        assert (tmp_path / "unpacked" / name).exists(), name
+    assert not (tmp_path / "unpacked/build").exists()
+
+
+# ---- refusals
+
+
+def refused(tree, *options, code=1, **variables):
+    """The one line that says why."""
+    lines = release(tree, *options, code=code, **variables).stderr.splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+@pytest.fixture
+def own_tree(tree, tmp_path):
+    """A clone to be changed."""
+    subprocess.run(["git", "clone", "-q", tree, tmp_path / "own"], check=True)
+    return tmp_path / "own"
+
+
+def test_changed_tree_is_refused(own_tree):
+    (own_tree / "README.md").write_text("other")
+    assert refused(own_tree, "--only", "notes").endswith(": README.md")
+    git(own_tree, "checkout", "README.md")
+    (own_tree / "new").touch()
+    (own_tree / "newer").touch()
+    assert refused(own_tree, "--only", "notes").endswith(": new and 1 more")
+    assert not list((own_tree / "build").glob("release*"))
+
+
+def test_tree_without_git_is_refused(own_tree):
+    shutil.rmtree(own_tree / ".git")
+    # Otherwise git looks above it.
+    assert "no checkout of git" in refused(own_tree, "--only", "notes", GIT_CEILING_DIRECTORIES=str(own_tree.parent))
+
+
+def test_folder_of_others_is_not_emptied(own_tree, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "mine").write_text("text")
+    assert "no release has made mine" in refused(own_tree, "--only", "notes", "--output", folder)
+    (folder / "SHA256SUMS").write_text("0  theirs\n")
+    assert "no release has made mine" in refused(own_tree, "--only", "notes", "--output", folder)
+    assert (folder / "mine").read_text() == "text"
+
+
+def test_unknown_part_and_bad_key_are_refused(own_tree, tmp_path):
+    assert "there is no part sources" in refused(own_tree, "--only", "sources", code=2)
+    (tmp_path / "key").write_text("text")
+    assert "is no key of SSH" in refused(own_tree, "--only", "notes", "--sign", tmp_path / "key")
+
+
+def test_part_that_cannot_be_made_is_named(own_tree):
+    text = (own_tree / "CHANGELOG.md").read_text()
+    (own_tree / "CHANGELOG.md").write_text(text.replace(f"## [{VERSION}]", "## [9.9.9]"))
+    git(own_tree, "commit", "-qam", "no section")
+    folder = own_tree / f"build/release-{VERSION}"
+    said = release(own_tree, "--only", CHEAP, code=1).stderr
+    assert f"notes is not made: CHANGELOG.md has no section [{VERSION}]" in said
+    assert not (folder / "SHA256SUMS").exists()
+    release(own_tree, "--only", CHEAP, "--without", "notes,recipes")
+    assert set(contents(folder)) == {"SHA256SUMS", f"paes-{VERSION}.tar.gz"}
+
+
+def test_machine_where_no_root_can_be_made(own_tree, tmp_path):
+    """The reason comes from tools/check/bare_root."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/id").write_text("#!/bin/sh\necho 1000\n")
+    (tmp_path / "bin/id").chmod(0o755)
+    said = release(own_tree, "--only", "static", code=1, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}").stderr
+    assert "static is not made: only root can make a bare root" in said
