@@ -229,6 +229,27 @@ echo 'int some() { return }' >some.cpp
 must_fail "a compiler that failed" ninja --quiet
 cd ..
 
+# Public headers: two without a reason to warn, and a page; then each with one, and a page without a
+# program.
+mkdir -p headers/include/paes headers/docs
+cd headers
+public_headers() {
+  cp "$root"/include/paes/{error.h,error.hpp,export.h} include/paes
+  printf '```cpp\nint main() {%s}\n```\n' "${1:-}" >docs/library.md
+  [ $# -lt 3 ] || echo "$3" >>"include/paes/$2"
+  "$here/public_headers" .
+}
+must_pass public_headers
+must_fail "a warning in a header of C" public_headers '' error.h 'static int unused(void) { return 1; }'
+must_fail "a warning in a header of C++" public_headers '' error.hpp 'inline int some() { int unused; return 1; }'
+must_fail "a warning in a program of the page" public_headers ' int unused; '
+page_without_program() {
+  echo text >docs/library.md
+  "$here/public_headers" .
+}
+must_fail "a page without a program" page_without_program
+cd ..
+
 # C interface: the recorded one; then headers that lack, change or add something, a declaration that
 # the check does not understand, a library without a function.
 mkdir interface

@@ -82,7 +82,7 @@ for language in cpp c; do
   standard=-std=c++20 compiler=c++
   [ $language = cpp ] || standard=-std=c99 compiler=cc
   # shellcheck disable=SC2046
-  "$compiler" "$standard" -Wall -Wextra -Werror "$folder/pkg-config/page.$language" $(flags --cflags --libs) -o "$folder/pkg-config/page_$language"
+  "$compiler" "$standard" "$folder/pkg-config/page.$language" $(flags --cflags --libs) -o "$folder/pkg-config/page_$language"
   (cd "$folder" && run "$folder/pkg-config/page_$language" && [ $bad = 0 ]) || bad=1
 done
 [ "$(flags --modversion)" = "$("$prefix/bin/paes" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+')" ] || complain "pkg-config and the program name different versions"
