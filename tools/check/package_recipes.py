@@ -93,7 +93,7 @@ def violations(root):
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 if re.search(r"\b[0-9a-f]{64,}\b", line) or re.search(r"paes-\d", line):
                     yield f"{where}:{number}: a version or a sum, which only ./dev release knows"
-        for option in sorted(set(re.findall(r"\bPAES_[A-Z_]+", text)) - options):
+        for option in sorted(set(re.findall(r"(?:\b|-D)(PAES_[A-Z_]+)", text)) - options):
             yield f"packaging/recipes/{recipe.name}: CMake has no option {option}"
         for name, names in NAMES.items():
             wanted = names.get(recipe.name, "")
