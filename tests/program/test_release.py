@@ -171,6 +171,83 @@ def test_source_package(tree, tmp_path):
     assert not (tmp_path / "unpacked/build").exists()
 
 
+# ---- all of it: hours, so only where that is asked for
+
+
+BARE_ROOT = str(ROOT / "tools/check/bare_root")
+SYSTEMS = {"bookworm": "deb12", "trixie": "deb13", "forky": "deb14"}
+
+
+@pytest.fixture(scope="module")
+def whole(tree, key):
+    """Everything, made once. `tree/build` is on the disk of the tests, where roots need some GB."""
+    if "PAES_EXHAUSTIVE" not in os.environ:
+        pytest.skip("makes all files of a release twice, some hours: ./dev check --deep")
+    for system in SYSTEMS:
+        reason = subprocess.run([BARE_ROOT, "--why-not", system], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        if reason:
+            pytest.skip(f"no bare root of {system}: {reason}")
+    folder = tree.parent / "whole"
+    # reproducible.sh looks at the devices' code.
+    release(tree, "--sign", key, "--output", folder, PAES_CUDA="OFF", **ONE)
+    return folder
+
+
+def test_whole_release_is_the_same_again(tree, key, whole, tmp_path):
+    release(tree, "--sign", key, "--output", tmp_path / "again", PAES_CUDA="OFF", umask=0o077, **OTHER)
+    again, first = contents(tmp_path / "again"), contents(whole)
+    assert again["SHA256SUMS"].decode().splitlines() == first["SHA256SUMS"].decode().splitlines()
+    assert again == first
+
+
+def commands(system):
+    """The commands of docs/packages.md by which that system installs a release."""
+    document = (ROOT / "docs/packages.md").read_text()
+    section = re.search(r"^### Verify and install a release\n(.*?)^##", document, re.MULTILINE | re.DOTALL)[1]
+    for block in re.findall(r"^```\n(.*?)^```", section, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if (others := re.search(r"\+(deb\d+)_", line)) and others[1] != SYSTEMS[system]:
+                continue
+            # test_packages.py builds an image, and the source is built below `tree`.
+            if not line.startswith(("podman ", "cd ")):
+                yield line.replace("releases@paes.invalid", SIGNER)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_release_is_installed_as_documented(tree, key, whole, system):
+    root = tree.parent / f"root-{system}"
+    subprocess.run([BARE_ROOT, "--make", root, system], check=True)
+    try:
+        shutil.copytree(whole, root / "root/release")
+        shutil.copy(key.parent / "allowed_signers", root / "root/release")
+        lines = "\n".join(commands(system))
+        assert "sha256sum" in lines and "-Y verify" in lines and f"+{SYSTEMS[system]}_" in lines and "/usr/local/bin" in lines
+        # What the text says that one has, and then each line as it stands.
+        script = f"""
+            apt-get -qq update
+            apt-get -qq install -y openssh-client g++ pkg-config
+            cd release
+            {lines}
+            echo text >plain
+            for program in /usr/bin/paes /usr/local/bin/paes; do
+              [ "$($program --version)" = "paes {VERSION}" ]
+              $program encrypt --new-identity key.txt plain
+              $program decrypt -f -i key.txt -o plain plain.paes
+              grep -x text plain
+              rm key.txt plain.paes
+            done
+            g++ -std=c++20 paes-*[0-9]/examples/one_message.cpp -o one_message $(pkg-config --cflags --libs paes)
+            ./one_message
+        """
+        done = subprocess.run(
+            [BARE_ROOT, root, "bash", "-euxo", "pipefail", "-c", script], capture_output=True, text=True, check=False, timeout=LIMIT_S,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    finally:
+        subprocess.run(["rm", "-rf", "--one-file-system", root], check=True)
+
+
 # ---- refusals
 
 
