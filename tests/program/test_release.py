@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import tarfile
-from pathlib import Path
 
 import pytest
 from recipes import ROOT
@@ -210,7 +209,7 @@ def commands(system):
                 continue
             # test_packages.py builds an image, and the source is built below `tree`.
             if not line.startswith(("podman ", "cd ")):
-                yield line.replace("releases@paes.invalid", SIGNER)
+                yield line.replace("us@paes.invalid", SIGNER)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
