@@ -63,7 +63,7 @@ print(json.dumps([variant.recipe.to_dict() for variant in variants]))
 def test_conda_forge(folder, recipes):
     rendered = json.loads(run(tool("python3"), "-c", RENDER, recipes / "conda-forge/recipe.yaml"))
     assert len(rendered) == 1
-    packed = folder / f"paes-{VERSION}.tar.gz"
+    packed = folder / f"paes-{VERSION}-source.tar.gz"
     assert rendered[0]["package"] == {"name": "paes", "version": VERSION}
     assert rendered[0]["source"] == [{"url": f"file://{packed}", "sha256": hashlib.sha256(packed.read_bytes()).hexdigest()}]
     assert {"openssl", "libfuse3"} < set(rendered[0]["requirements"]["host"])
@@ -104,7 +104,7 @@ def test_vcpkg(folder, recipes, tmp_path):
         ["cmake", f"-DPORT={recipes / 'vcpkg'}", "-P", tmp_path / "port.cmake"], capture_output=True, text=True, check=True,
         cwd=tmp_path,
     ).stderr.splitlines()
-    packed = folder / f"paes-{VERSION}.tar.gz"
+    packed = folder / f"paes-{VERSION}-source.tar.gz"
     assert said[0] == "check_linkage ONLY_DYNAMIC_LIBRARY"
     assert said[1].startswith("download_distfile ARCHIVE ") and f"URLS file://{packed} " in said[1]
     assert said[1].endswith(f"SHA512 {hashlib.sha512(packed.read_bytes()).hexdigest()}")

@@ -99,7 +99,7 @@ def test_another_run_elsewhere_makes_the_same_bytes(made, key, tmp_path):
 
 
 def test_archive_is_the_commit(tree, made):
-    archive = made / f"paes-{VERSION}.tar.gz"
+    archive = made / f"paes-{VERSION}-source.tar.gz"
     with tarfile.open(archive) as packed:
         members = packed.getmembers()
         assert packed.pax_headers["comment"] == git(tree, "rev-parse", "HEAD").strip()
@@ -129,7 +129,7 @@ def test_sums_are_of_all_other_files(made):
 
 def test_recipes_name_the_archive(made, tmp_path):
     subprocess.run(["tar", "-xf", made / f"paes-{VERSION}-recipes.tar.gz", "-C", tmp_path], check=True)
-    packed = (made / f"paes-{VERSION}.tar.gz").read_bytes()
+    packed = (made / f"paes-{VERSION}-source.tar.gz").read_bytes()
     sums = {len(value): value for value in (hashlib.sha256(packed).hexdigest(), hashlib.sha512(packed).hexdigest())}
     found = 0
     for path in (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "README.md"):
@@ -220,11 +220,13 @@ def test_release_is_installed_as_documented(tree, key, whole, system):
         shutil.copytree(whole, root / "root/release")
         shutil.copy(key.parent / "allowed_signers", root / "root/release")
         lines = "\n".join(commands(system))
-        assert "sha256sum" in lines and "-Y verify" in lines and f"+{SYSTEMS[system]}_" in lines and "/usr/local/bin" in lines
+        assert "sha256sum" in lines and "-Y verify" in lines and f"+{SYSTEMS[system]}_" in lines and "/usr/local/bin" in lines and "pip install" in lines
         # What the text says that one has, and then each line as it stands.
         script = f"""
             apt-get -qq update
-            apt-get -qq install -y openssh-client g++ pkg-config
+            apt-get -qq install -y openssh-client g++ pkg-config python3-venv
+            python3 -m venv /root/python
+            PATH=/root/python/bin:$PATH
             cd release
             {lines}
             echo text >plain
@@ -237,6 +239,7 @@ def test_release_is_installed_as_documented(tree, key, whole, system):
             done
             g++ -std=c++20 paes-*[0-9]/examples/one_message.cpp -o one_message $(pkg-config --cflags --libs paes)
             ./one_message
+            python3 -c 'import paes; assert paes.__version__ == "{VERSION}"'
         """
         done = subprocess.run(
             [BARE_ROOT, root, "bash", "-euxo", "pipefail", "-c", script], capture_output=True, text=True, check=False, timeout=LIMIT_S,
@@ -305,7 +308,35 @@ def test_part_that_cannot_be_made_is_named(own_tree):
     assert f"notes is not made: CHANGELOG.md has no section [{VERSION}]" in said
     assert not (folder / "SHA256SUMS").exists()
     release(own_tree, "--only", CHEAP, "--without", "notes,recipes")
-    assert set(contents(folder)) == {"SHA256SUMS", f"paes-{VERSION}.tar.gz"}
+    assert set(contents(folder)) == {"SHA256SUMS", f"paes-{VERSION}-source.tar.gz"}
+
+
+# `./dev wheels`, of which two files in three are made.
+WHEELS = """#!/bin/sh
+[ "$1" = wheels ] || exit 9
+[ "$2" != --list ] || { printf '%s\\n' cp311-one cp311-other cp312-one sdist; exit; }
+mkdir -p build/wheels && rm -f build/wheels/*
+shift
+for name in "$@"; do
+  case $name in
+    sdist) echo sdist >build/wheels/paes-1.tar.gz ;;
+    cp312-one) echo "wheels: not made: cp312-one: no headers" ;;
+    *) echo "$name" >"build/wheels/paes-1-$name.whl" ;;
+  esac
+done
+"""
+
+
+def test_wheels_are_taken_and_missed(own_tree):
+    (own_tree / "dev").write_text(WHEELS)
+    git(own_tree, "commit", "-qam", "stand-in")
+    folder = own_tree / f"build/release-{VERSION}"
+    release(own_tree, "--only", "wheels-cp311,sdist")
+    assert set(contents(folder)) == {"SHA256SUMS", "paes-1-cp311-one.whl", "paes-1-cp311-other.whl", "paes-1.tar.gz"}
+    assert contents(folder)["paes-1-cp311-other.whl"] == b"cp311-other\n"
+    said = release(own_tree, "--only", "wheels-cp312,sdist", code=1).stderr
+    assert "wheels-cp312 is not made: cp312-one: no headers\n" in said
+    assert "sdist is not made" not in said
 
 
 def test_machine_where_no_root_can_be_made(own_tree, tmp_path):

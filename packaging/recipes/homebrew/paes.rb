@@ -6,7 +6,8 @@
 class Paes < Formula
   desc "Bulk encryption on all cores"
   homepage "@URL@"
-  url "@URL@/paes-@VERSION@.tar.gz"
+  url "@URL@/paes-@VERSION@-source.tar.gz"
+  version "@VERSION@"
   sha256 "@SHA256@"
   license "Apache-2.0"
 

@@ -10,7 +10,7 @@ pkgs.stdenv.mkDerivation (finalAttrs: {
   version = "@VERSION@";
 
   src = pkgs.fetchurl {
-    url = "@URL@/paes-${finalAttrs.version}.tar.gz";
+    url = "@URL@/paes-${finalAttrs.version}-source.tar.gz";
     sha256 = "@SHA256@";
   };
 

@@ -3,8 +3,8 @@
 vcpkg_check_linkage(ONLY_DYNAMIC_LIBRARY)
 
 vcpkg_download_distfile(ARCHIVE
-    URLS "@URL@/paes-${VERSION}.tar.gz"
-    FILENAME "paes-${VERSION}.tar.gz"
+    URLS "@URL@/paes-${VERSION}-source.tar.gz"
+    FILENAME "paes-${VERSION}-source.tar.gz"
     SHA512 @SHA512@
 )
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
