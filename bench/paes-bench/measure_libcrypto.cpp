@@ -12,7 +12,7 @@
 
 #include "cli/decimal.hpp"
 #include "cli/report.hpp"
-#include "exec/executor.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "paes-bench/bench_commands.hpp"
 #include "paes-bench/bench_report.hpp"
 #include "paes-bench/interrupt.hpp"

@@ -17,6 +17,7 @@
 #include "core/secret.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "cuda/device_kernel.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm_message.hpp"
 #include "mpi/together.hpp"

@@ -116,6 +116,16 @@ def test_static_program_is_one_small_file(results):
     assert "INTERP" not in shown
 
 
+def test_static_program_has_threads_of_its_own_alone(results, tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_bytes(bytes(1 << 20))
+    arguments = ["encrypt", "-T", "2", "--new-identity", tmp_path / "key", plain]
+    for name in ("static", "dynamic"):
+        program.fail(*arguments, "--schedule", name, binary=results["static"], code=program.USAGE,
+                     says=f"unknown name '{name}'\n.*built without OpenMP, and has: pool")
+    program.succeed(*arguments, "--schedule", "pool", binary=results["static"])
+
+
 # A provider of OpenSSL that only says that it was loaded.
 PROVIDER = """
 #include <fcntl.h>

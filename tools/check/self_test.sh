@@ -45,7 +45,7 @@ must_fail "a reversed include" "$here/include_rule.py" .
 echo '#include <immintrin.h>' >src/core/bad.hpp
 must_fail "immintrin.h outside src/kernel" "$here/include_rule.py" .
 echo '  #  include <omp.h>' >src/core/bad.hpp
-must_fail "omp.h outside src/exec" "$here/include_rule.py" .
+must_fail "omp.h outside src/exec/schedule" "$here/include_rule.py" .
 rm src/core/bad.hpp
 mkdir -p src/mpi src/stream
 echo '#include <mpi.h>' >src/mpi/good.hpp
