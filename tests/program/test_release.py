@@ -116,8 +116,7 @@ def test_notes_are_the_section_of_this_version(made):
     assert notes.startswith(f"# paes {VERSION}")
     changes = (ROOT / "CHANGELOG.md").read_text()
     section = changes[changes.index(f"## [{VERSION}]"):].split("\n", 1)[1].split("\n## ")[0].strip()
-    assert section in notes
-    assert "\n## [" not in notes
+    assert notes.split("\n\n", 2)[2] == section + "\n"
 
 
 def test_sums_are_of_all_other_files(made):
@@ -131,14 +130,14 @@ def test_recipes_name_the_archive(made, tmp_path):
     subprocess.run(["tar", "-xf", made / f"paes-{VERSION}-recipes.tar.gz", "-C", tmp_path], check=True)
     packed = (made / f"paes-{VERSION}-source.tar.gz").read_bytes()
     sums = {len(value): value for value in (hashlib.sha256(packed).hexdigest(), hashlib.sha512(packed).hexdigest())}
-    found = 0
+    found = []
     for path in (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "README.md"):
         text = path.read_text()
         assert not re.findall(r"@(?!URL@)[A-Z0-9]+@", text), path
         for word in re.findall(r"\b[0-9a-f]{64,}\b", text):
             assert word == sums[len(word)], path
-            found += 1
-    assert found == 5  # one for each package manager
+            found.append(len(word))
+    assert sorted(found) == [64] * 4 + [128]  # one for each package manager
 
 
 def verified(folder, key, namespace="paes"):
@@ -291,6 +290,14 @@ def test_folder_of_others_is_not_emptied(own_tree, tmp_path):
     (folder / "SHA256SUMS").write_text("0  theirs\n")
     assert "no release has made mine" in refused(own_tree, "--only", "notes", "--output", folder)
     assert (folder / "mine").read_text() == "text"
+
+
+def test_notes_end_where_an_older_version_begins(own_tree):
+    with (own_tree / "CHANGELOG.md").open("a") as changes:
+        changes.write("\n## [0.0.1] - 2020-02-02\n\n- What was.\n")
+    git(own_tree, "commit", "-qam", "an older version")
+    release(own_tree, "--only", "notes")
+    assert "What was." not in (own_tree / f"build/release-{VERSION}/paes-{VERSION}-notes.md").read_text()
 
 
 def test_unknown_part_and_bad_key_are_refused(own_tree, tmp_path):
