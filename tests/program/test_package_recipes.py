@@ -45,9 +45,11 @@ def installed(name, package):
     return name
 
 
-def run(*words, **more):
-    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False, stdin=subprocess.DEVNULL, **more)
-    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+def run(*words, errors=subprocess.PIPE, **more):
+    done = subprocess.run(
+        words, stdout=subprocess.PIPE, stderr=errors, text=True, timeout=LIMIT_S, check=False, stdin=subprocess.DEVNULL, **more,
+    )
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{(done.stderr or '')[-3000:]}"
     return done.stdout
 
 
@@ -155,5 +157,6 @@ def test_conan(recipes, tmp_path):
     (tmp_path / "openssl/conanfile.py").write_text(OPENSSL.format(version=version))
     create = [conan, "create", "--profile:all", tmp_path / "profile", "--no-remote"]
     run(*create, tmp_path / "openssl", env=environment)
-    done = run(*create, recipes / "conan", env=environment)
+    done = run(*create, recipes / "conan", env=environment, errors=subprocess.STDOUT)
+    # What the test package's program in C prints.
     assert re.search(rf"^{re.escape(VERSION)}$", done, re.MULTILINE), done[-2000:]
