@@ -404,3 +404,24 @@ must_pass tidy
 echo 'int* first() { return 0; }' >src/second.cpp
 must_fail "a finding in a file that defines its neighbour's name" tidy
 cd ..
+
+# Recipes: good ones, then one that cannot be parsed, one with an option that CMake lacks, one without a
+# library, one that knows a sum.
+mkdir recipes
+(cd "$root" && cp --parents -r packaging/recipes CMakeLists.txt apps/CMakeLists.txt cmake src/mpi/CMakeLists.txt "$folder/recipes")
+cd recipes
+recipes() { "$root/build/check/bin/python3" "$here/package_recipes.py" .; }
+with() {
+  local file=packaging/recipes/$1
+  cp "$file" kept
+  sed -i "$2" "$file"
+  must_fail "$3" recipes
+  mv kept "$file"
+}
+must_pass recipes
+with conda-forge/recipe.yaml 's/^context:/context: [/' "a recipe that cannot be parsed"
+with vcpkg/portfile.cmake 's/-DPAES_APPS=OFF/-DPAES_PROGRAMS=OFF/' "a recipe with an option that CMake lacks"
+with nix/default.nix '/^    fmt$/d' "a recipe without a library that CMake looks for"
+with conan/conandata.yml "s/@SHA256@/$(printf '%064d' 0)/" "a recipe that knows a sum"
+must_pass recipes
+cd ..
