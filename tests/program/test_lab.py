@@ -1229,7 +1229,8 @@ if sys.argv[0].endswith("paes-bench"):
     row = {{"cipher": "aes-128-ecb", "kernel": "compute", "split": "pieces", "direction": "encrypt", "schedule": "serial",
            "threads": 1, "oversubscribed": False, "piece_bytes": 262144, "rounds": 1, "runs": 1, "gb_per_s": 0.01,
            "ratio_to_first": {{"median": 1, "min": 1, "max": 1}}}}
-    print(json.dumps({{"command": "bench threads", "machine": json.load(open("{folder}/machine")), "results": [
+    print(json.dumps({{"command": "bench threads", "machine": json.load(open("{folder}/machine")),
+        "conditions": {{"callers": 1, "busy_loops": 0, "after_fork": False}}, "results": [
         {{**row, "bytes": int(count), "seconds_median": int(count) / 1e7, "seconds_min": int(count) / 1e7,
          "seconds_max": int(count) / 1e7}} for count in options["--size"].split(",")]}}))
     sys.exit()
