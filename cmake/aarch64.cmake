@@ -2,7 +2,7 @@
 # Compiles for Armv8 on another processor and runs the result through qemu's user emulation. What
 # programs link lies in build/arm64-root (tools/arm64_libraries), or, where that folder is missing,
 # where Debian's packages for arm64 install it. Debian packages: g++-aarch64-linux-gnu, pkg-config,
-# qemu-user-static.
+# qemu-user-static (from forky on qemu-user).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

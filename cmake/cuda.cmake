@@ -7,28 +7,38 @@ set_property(CACHE PAES_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(PAES_CUDA_ARCHITECTURES "75;80;86;89;90" CACHE STRING
     "Compute capabilities to compile for; PTX of the oldest and of the newest is kept for all others")
 
-# The first nvcc that runs. It says itself where its toolkit is, because it may be a script or a
-# link. If the machine has none, dev installs PyPI's packages into build/cuda.
+# The first nvcc that runs and accepts the host's compiler and C library: they may be newer than it
+# knows. It says itself where its toolkit is, because it may be a script or a link. If the machine has
+# none, dev installs PyPI's packages into build/cuda.
 set(PAES_NVCC "")
+set(refused "")
 if(NOT PAES_CUDA STREQUAL "OFF")
   find_program(PAES_NVCC_IN_PATH nvcc)
   file(GLOB packaged ${PROJECT_SOURCE_DIR}/build/cuda/lib/python3*/site-packages/nvidia/cu13/bin/nvcc)
   foreach(candidate IN ITEMS $ENV{CUDA_PATH}/bin/nvcc ${PAES_NVCC_IN_PATH} /usr/local/cuda/bin/nvcc ${packaged})
     execute_process(COMMAND ${candidate} --dryrun -x cu /dev/null RESULT_VARIABLE failed
                     OUTPUT_QUIET ERROR_VARIABLE steps)
-    if(NOT failed AND steps MATCHES "TOP=([^\n]+)")
+    if(failed OR NOT steps MATCHES "TOP=([^\n]+)")
+      continue()
+    endif()
+    set(toolkit ${CMAKE_MATCH_1})
+    execute_process(COMMAND ${candidate} -ccbin ${CMAKE_CXX_COMPILER} -x cu -cuda /dev/null
+                            -o ${CMAKE_BINARY_DIR}/CMakeFiles/nvcc-tried
+                    RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    if(NOT failed)
       set(PAES_NVCC ${candidate})
-      set(toolkit ${CMAKE_MATCH_1})
       break()
     endif()
+    string(REGEX MATCH "error[^\n]*" reason "${said}")
+    string(APPEND refused "\n  ${candidate} refuses ${CMAKE_CXX_COMPILER} or its headers: ${reason}")
   endforeach()
 endif()
 if(PAES_CUDA STREQUAL "ON" AND NOT PAES_NVCC)
-  message(FATAL_ERROR "PAES_CUDA is ON, but no nvcc runs in CUDA_PATH, PATH, /usr/local/cuda or build/cuda")
+  message(FATAL_ERROR "PAES_CUDA is ON, but no nvcc works in CUDA_PATH, PATH, /usr/local/cuda or build/cuda${refused}")
 endif()
 
 if(NOT PAES_NVCC)
-  message(STATUS "CUDA: no nvcc; only tests have a device, an emulated one")
+  message(STATUS "CUDA: no nvcc; only tests have a device, an emulated one${refused}")
 else()
   message(STATUS "CUDA: ${PAES_NVCC}")
   find_library(PAES_CUDART cudart_static NO_CACHE REQUIRED

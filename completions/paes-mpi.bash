@@ -24,7 +24,7 @@ _paes_mpi() {
         -r | --recipient | --passphrase-fd | --reserve | -T | --threads | --piece) takes=nothing is_value=yes ;;
         -R | --recipients-file | --passphrase-file | -o | --output | -i | --identity) takes=files is_value=yes ;;
         --suite) takes=words is_value=yes words="aes-256-gcm aes-128-gcm" ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
         --access) takes=words is_value=yes words="posix mpi" ;;
@@ -36,7 +36,7 @@ _paes_mpi() {
       case $previous in
         -i | --identity | --passphrase-file | -o | --output) takes=files is_value=yes ;;
         --passphrase-fd | --max-work-factor | -T | --threads | --piece) takes=nothing is_value=yes ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
         --access) takes=words is_value=yes words="posix mpi" ;;
@@ -48,7 +48,7 @@ _paes_mpi() {
       case $previous in
         -i | --identity | --passphrase-file) takes=files is_value=yes ;;
         --passphrase-fd | --max-work-factor | -T | --threads | --piece) takes=nothing is_value=yes ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
         --access) takes=words is_value=yes words="posix mpi" ;;
@@ -61,7 +61,7 @@ _paes_mpi() {
       case $previous in
         --key | --aad | -o | --output) takes=files is_value=yes ;;
         --iv | --unit | -T | --threads | --piece) takes=nothing is_value=yes ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
         --access) takes=words is_value=yes words="posix mpi" ;;

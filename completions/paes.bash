@@ -26,7 +26,7 @@ _paes() {
         --suite) takes=words is_value=yes words="aes-256-gcm aes-128-gcm" ;;
         --format) takes=words is_value=yes words="paes age" ;;
         --output-dir) takes=folders is_value=yes ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
       esac
@@ -38,7 +38,7 @@ _paes() {
         -i | --identity | --passphrase-file | -o | --output | --files-from) takes=files is_value=yes ;;
         --passphrase-fd | --max-work-factor | --range | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --output-dir) takes=folders is_value=yes ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
       esac
@@ -49,7 +49,7 @@ _paes() {
       case $previous in
         -i | --identity | --passphrase-file | --files-from) takes=files is_value=yes ;;
         --passphrase-fd | --max-work-factor | -T | --threads | --piece) takes=nothing is_value=yes ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
       esac
@@ -90,7 +90,7 @@ _paes() {
         --key | --aad | --passphrase-file | -o | --output) takes=files is_value=yes ;;
         --iv | --unit | --passphrase-fd | --iter | -T | --threads | --piece) takes=nothing is_value=yes ;;
         --md) takes=words is_value=yes words="md5 sha1 sha224 sha256 sha384 sha512" ;;
-        --schedule) takes=words is_value=yes words="static dynamic" ;;
+        --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;
       esac

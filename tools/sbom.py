@@ -26,7 +26,6 @@ HEADERS = [
 ]
 ARCHIVES = [
     ("libcrypto.a", "Apache-2.0"),
-    ("libgomp.a", GCC),
     ("libgcc.a", GCC),
     ("libstdc++.a", GCC),
     ("libc.a", "LGPL-2.1-or-later"),

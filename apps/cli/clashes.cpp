@@ -131,9 +131,9 @@ class Clashes {
       return false;
     }
     try {
-      const Descriptor folder = outcome.place.open_folder(outcome.input);
+      const stream::OpenFolder folder = outcome.place.folder(outcome.input);
       std::optional<stream::Input> input =
-          stream::Input::open_regular({outcome.input, folder.number()}, &cancel());
+          stream::Input::open_regular({outcome.input, folder}, &cancel());
       if (!input) {
         outcome.skip(SkipReason::not_regular);
       } else if (stream::has_whole_head(*input)) {

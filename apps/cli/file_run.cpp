@@ -13,7 +13,9 @@
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
 #include "core/secret.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "stream/container/file_format.hpp"
+#include "stream/file/create_output.hpp"
 #include "stream/file/temporary.hpp"
 
 namespace paes::cli {
@@ -31,9 +33,10 @@ void in_its_folder(const Outcome& outcome, const Look& look) {
     look(stream::FilePlace(outcome.input));
     return;
   }
-  const Descriptor folder = outcome.place.tree->open_folder(outcome.place.folder_of(outcome.input));
-  if (folder.is_open()) {
-    look(stream::FilePlace(outcome.input, folder.number()));
+  const stream::OpenFolder folder =
+      outcome.place.tree->folder(outcome.place.folder_of(outcome.input));
+  if (folder != nullptr) {
+    look(stream::FilePlace(outcome.input, folder));
   }
 }
 
@@ -128,6 +131,7 @@ void FileRun::run_at_the_same_time(const Files& files, stream::Work work) {
                     static_cast<unsigned>(std::min<std::size_t>(files.size(), chooser_.threads())));
   executor->start();
   const SecretPagesKept kept;
+  const stream::UmaskKept same_umask;
   std::optional<stream::Layout> layout;
   std::optional<stream::BufferPool> buffers;
   if (transfer_.layout != nullptr) {
@@ -198,15 +202,15 @@ std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
   }
   const bool is_elsewhere = outcome.output_place.tree != outcome.place.tree;
   const auto output_folder = [&] {
-    return is_elsewhere ? outcome.output_place.open_folder(outcome.output) : Descriptor();
+    return is_elsewhere ? outcome.output_place.folder(outcome.output) : nullptr;
   };
   if (!outcome.was_found()) {
     stream::Input input = stream::Input::open(outcome.input, &cancel());
     return OpenedFile{std::move(input), {}, output_folder()};
   }
-  Descriptor folder = outcome.place.open_folder(outcome.input);
+  stream::OpenFolder folder = outcome.place.folder(outcome.input);
   std::optional<stream::Input> input =
-      stream::Input::open_regular({outcome.input, folder.number()}, &cancel());
+      stream::Input::open_regular({outcome.input, folder}, &cancel());
   if (!input) {
     outcome.skip(SkipReason::not_regular);
   } else if (transfer_.takes == InputKind::plain) {
@@ -220,8 +224,8 @@ std::optional<FileRun::OpenedFile> FileRun::open(Outcome& outcome) const {
 
 bool FileRun::work_on(Outcome& outcome, OpenedFile& file, const stream::Work& work,
                       bool is_grouped) {
-  const Descriptor& folder = file.output_folder.is_open() ? file.output_folder : file.folder;
-  const stream::FilePlace output(outcome.output, folder.is_open() ? folder.number() : AT_FDCWD);
+  const stream::FilePlace output(outcome.output,
+                                 file.output_folder != nullptr ? file.output_folder : file.folder);
   std::unique_ptr<stream::Output> unnamed;
   run_timed(options_, work, outcome, [&] {
     WrittenOutput written = transfer_.work({file.input, output, work, is_grouped, outcome});

@@ -33,12 +33,12 @@ class FileRun {
  private:
   using Files = std::vector<Outcome*>;
 
-  // An input, and the folders in which its names and its output's are looked up. None is open for a
-  // file that was named, unless its output lies below that of --output-dir.
+  // An input, and the folders in which its names and its output's are looked up. Both are null for
+  // a file that was named, unless its output lies below that of --output-dir.
   struct OpenedFile {
     stream::Input input;
-    Descriptor folder;
-    Descriptor output_folder;  // not open if it is the same
+    stream::OpenFolder folder;
+    stream::OpenFolder output_folder;  // null if it is the same
   };
 
   void run_regular(const Files& files);

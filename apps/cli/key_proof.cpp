@@ -168,12 +168,12 @@ KeyProof prove_master_key(const std::string& folder, const vault::Features& feat
     }
     ++looked_at;
     const std::string path = tree->path_of(visited.below);
-    const Descriptor around = tree->open_folder(place.folder_of(path));
-    const stream::FilePlace entry(path, around.number());
+    const stream::OpenFolder around = tree->folder(place.folder_of(path));
+    const stream::FilePlace entry(path, around);
     Trial trial = Trial::none;
-    if (around.is_open() && S_ISLNK(visited.status.st_mode)) {
+    if (around != nullptr && S_ISLNK(visited.status.st_mode)) {
       trial = prover.try_link(entry);
-    } else if (around.is_open() && S_ISREG(visited.status.st_mode) &&
+    } else if (around != nullptr && S_ISREG(visited.status.st_mode) &&
                prover.holds_content(entry.name())) {
       trial = prover.try_file(entry);
     }

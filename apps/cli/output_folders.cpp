@@ -124,7 +124,7 @@ void OutputFolders::make_top(const std::string& path, mode_t mode) {
   if (target.found.is_open()) {
     return;
   }
-  if (mkdirat(target.folder.number(), target.file.c_str(), mode) != 0 && errno != EEXIST) {
+  if (mkdirat(target.folder->number(), target.file.c_str(), mode) != 0 && errno != EEXIST) {
     throw_errno(path);
   }
   changed_.insert(parent);

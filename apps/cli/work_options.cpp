@@ -2,6 +2,7 @@
 #include "cli/work_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "cuda/cuda_device.hpp"
 #include "cuda/cuda_runtime.hpp"
 #include "cuda/device_kernel.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "message/gcm_message.hpp"
 #include "message/raw_key.hpp"
 #include "stream/transfer/device_rates.hpp"

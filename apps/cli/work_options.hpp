@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "exec/executor.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "message/cipher_name.hpp"
 #include "message/device.hpp"
 #include "stream/transfer/device_rates.hpp"
@@ -112,7 +112,7 @@ class WorkOptions {
   unsigned threads_ = 0;
   unsigned default_threads_ = 0;  // 0: every processor
   std::optional<unsigned> device_share_;
-  std::string schedule_ = "dynamic";
+  std::string schedule_ = name_of(Schedule::thread_pool);
   std::optional<std::size_t> piece_bytes_;
   std::string kernel_ = "auto";
   std::string device_ = "auto";

@@ -3,6 +3,7 @@
 // messages' channel and exit codes are age's; the work is done as all work of paes is, so the
 // output has its name only when it is complete.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -115,9 +115,8 @@ std::size_t Rekeyer::rekey(const stream::FilePlace& place) {
 void rekey_one(const RekeyCommand& command, Rekeyer& rekeyer, Outcome& outcome) {
   try {
     if (outcome.status == Status::not_begun) {
-      const Descriptor folder = outcome.place.open_folder(outcome.input);
       outcome.more["recipients"] =
-          rekeyer.rekey({outcome.input, folder.is_open() ? folder.number() : AT_FDCWD});
+          rekeyer.rekey({outcome.input, outcome.place.folder(outcome.input)});
       outcome.status = Status::done;
     }
   } catch (...) {

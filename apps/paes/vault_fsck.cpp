@@ -18,6 +18,7 @@
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
 #include "cli/vault_options.hpp"
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "volume/check/fsck.hpp"
 
@@ -144,7 +145,7 @@ int check_vault(const VaultFsckCommand& command) {
   allow_open_files();
   const volume::Volume vault(std::move(root), opened.configuration.features, opened.key,
                              best_kernel(Cipher::aes));
-  const std::unique_ptr<Executor> executor = make_executor(Schedule::omp_dynamic, command.threads);
+  const std::unique_ptr<Executor> executor = make_thread_pool(command.threads);
   executor->start();
 
   Findings findings(command.json, command.quiet);

@@ -2,6 +2,7 @@
 // `paes vault info`: what a vault's configuration says, without any key. Nothing of it is
 // authenticated: it tells what the file claims.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """E1: AES-128 with every step computed, on data of 1 KiB to 255 MiB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
-from laboratory.judgement import QUARTER, TWICE, by_parts, is_more, is_near
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.judgement import OUTCOMES, QUARTER, TWICE
 from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
 from laboratory.values import derive, given, size
 
@@ -128,7 +128,8 @@ def gathered(measured):
     rows = [[size(bytes_), *[measured.value(quantity, bytes=bytes_, ranks=ranks)
                              for ranks in measured.factors("ranks", quantity)]]
             for bytes_ in measured.factors("bytes", quantity)]
-    heads = [f"{ranks} rank{'' if ranks == 1 else 's'}" for ranks in measured.factors("ranks", quantity)]
+    heads = [f"{ranks} rank{'' if ranks == 1 else 's'}{'' if ranks <= measured.machine['cores'] else ' (oversubscribed)'}"
+             for ranks in measured.factors("ranks", quantity)]
     return [Table("Seconds with rank 0's data scattered and gathered", ["", *heads], rows)] if rows else []
 
 
@@ -139,14 +140,15 @@ def counts_within_cores(measured, factor, executor):
 
 
 def parallel(measured):
-    """(name, factors) of each executor that stands against one core: all threads, all ranks, the device."""
+    """(name, factors, over what) of each executor with a speedup: all threads, all ranks, the device."""
     for factor, executor, name in (("threads", "openmp", "OpenMP with {} threads"),
                                    ("ranks", "mpi", "MPI with {} ranks")):
         counts = [count for count in counts_within_cores(measured, factor, executor) if count > 1]
         if counts:
-            yield name.format(counts[-1]), {"executor": executor, factor: counts[-1], "direction": "encrypt"}
+            yield (name.format(counts[-1]), {"executor": executor, factor: counts[-1], "direction": "encrypt"},
+                   f"one {factor[:-1]}")
     if measured.find("speedup", executor="cuda", direction="encrypt"):
-        yield "CUDA", dict(executor="cuda", direction="encrypt")
+        yield "CUDA", dict(executor="cuda", direction="encrypt"), "one thread"
 
 
 def separated(parts, by="; "):
@@ -155,23 +157,24 @@ def separated(parts, by="; "):
 
 
 def judge_all_faster(measured):
-    held, here = [], []
-    for name, of in parallel(measured):
+    parts, here = [], []
+    for name, of, one in parallel(measured):
         speedups = {size_: measured.value("speedup", bytes=size_, **of)
                     for size_ in measured.factors("bytes", "speedup", **of)}
-        slower = [size_ for size_, speedup in speedups.items() if not is_more(speedup, 1, measured.margin)]
-        held += [size_ not in slower for size_ in speedups]
-        largest = list(speedups)[-1]
-        here.append([f"{name} was ", speedups[largest], f" times as fast as one core at {size(largest)}",
-                     f" and no faster at {', '.join(map(size, slower))}" if slower else ", and faster at every size"])
-    if not held:
+        faster = {size_: measured.is_more(speedup, 1) for size_, speedup in speedups.items()}
+        slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
+        parts += [(f"{name} at {size(size_)}", is_faster) for size_, is_faster in faster.items()]
+        least, most = (choose(speedups.values(), key=float) for choose in (min, max))
+        here.append([f"{name} was ", least, " to ", most, f" times as fast as {one}, by size",
+                     f", and no faster at {', '.join(map(size, slower))}" if slower else ""])
+    if not parts:
         return Verdict("open", ["no number of threads or ranks above one had a core for each"])
-    return Verdict(by_parts(held), separated(here))
+    return judged(parts, separated(here), "each executor is faster at each size")
 
 
 def judge_decryption(measured):
     ratios = []
-    for name, of in (("one core", dict(executor="sequential")), *((name, of) for name, of in parallel(measured))):
+    for name, of in (("one thread", dict(executor="sequential")), *((name, of) for name, of, _ in parallel(measured))):
         of = {**of, "direction": "decrypt"}
         sizes = measured.factors("bytes", "time", **of)
         times = [measured.value("time", **{**of, "bytes": sizes[-1], "direction": direction}) if sizes else None
@@ -180,10 +183,11 @@ def judge_decryption(measured):
             ratios.append((name, sizes[-1], derive("quotient", *times)))
     if not ratios:
         return Verdict("open", ["decryption was not measured"])
-    return Verdict(by_parts(is_near(ratio, 1, QUARTER) for *_, ratio in ratios),
-                   ["decryption with `compute` took ",
-                    *separated([[ratio, f" times as long as encryption ({name}, {size(size_)})"]
-                                                   for name, size_, ratio in ratios], ", ")])
+    return judged([(name, measured.is_near(ratio, 1, QUARTER)) for name, _, ratio in ratios],
+                  ["decryption with `compute` took ",
+                   *separated([[ratio, f" times as long as encryption ({name}, {size(size_)})"]
+                               for name, size_, ratio in ratios], ", ")],
+                  "the times of both directions are within a quarter of each other, at the largest size of decryption")
 
 
 def judge_openmp_like_mpi(measured):
@@ -200,35 +204,60 @@ def judge_openmp_like_mpi(measured):
             ratios[size_] = derive("quotient", *times)
     if not ratios:
         return Verdict("open", ["threads and ranks were not measured on data of one size"])
-    parts = [is_near(ratio, 1, QUARTER) for size_, ratio in ratios.items() if size_ != KB]
+    parts = [(size(size_), measured.is_near(ratio, 1, QUARTER)) for size_, ratio in ratios.items() if size_ != KB]
     here = [f"with {count} of each, ranks took ",
             *separated([[ratio, f" times as long as threads at {size(size_)}"] for size_, ratio in ratios.items()], ", ")]
+    rule = (f"above {size(KB)} the times are within a quarter of each other; at {size(KB)} ranks are faster by more than a quarter, "
+            "which is much because the two programs take no turns")
     if not parts:
         return Verdict("open", [*here, "; larger data was not measured"])
     if KB not in ratios:
-        return Verdict("in part" if any(parts) else "does not hold", [*here, f"; {size(KB)} was not measured"])
-    # Two programs that do not take turns differ by more than what disturbs rounds.
-    return Verdict(by_parts([*parts, is_more(1, ratios[KB], QUARTER - 1)]), here)
+        return judged(parts, here, rule, [f"{size(KB)} was not measured"])
+    return judged([*parts, (size(KB), is_less_by_a_quarter(measured, ratios[KB]))], here, rule)
+
+
+def is_less_by_a_quarter(measured, ratio):
+    within = measured.is_near(ratio, 1, QUARTER)
+    return None if within is None else not within and float(ratio) < 1
 
 
 def judge_mpi_linear(measured):
+    """What one machine says, unless E15 says something else of the same machine."""
+    return agreeing(alone_linear(measured), "E15", e15_linear(measured.of("E15")))
+
+
+def e15_linear(measured):
+    """What E15 says of ranks on one machine, or None."""
+    sizes, of = measured.factors("bytes", "speedup"), dict(executor="mpi")
+    counts = [row["of"]["ranks"] for _, row in measured.find("speedup", **of, bytes=sizes[0])
+              if row["of"]["ranks"] > 1 and row["of"]["machines"] == 1 and not row["of"]["oversubscribed"]] if sizes else []
+    return linear(measured, max(counts), sizes, [], "") if counts else None
+
+
+def agreeing(verdict, name, other):
+    """A verdict, which is open if another experiment's of the same claim and the same machine is not the same."""
+    if other is None or "open" in (verdict.outcome, other.outcome) or verdict.outcome == other.outcome:
+        return verdict
+    return Verdict("open", [*verdict.here, f"; by this alone it {OUTCOMES[verdict.outcome]}, but by {name}'s ranks on this "
+                            f"machine it {OUTCOMES[other.outcome]}, and what two runs of one machine say differently is not said"],
+                   verdict.rule)
+
+
+def alone_linear(measured):
     counts = [count for count in counts_within_cores(measured, "ranks", "mpi") if count > 1]
     if not counts:
         return Verdict("open", ["no two numbers of ranks had a core for each rank"])
     count = counts[-1]
     of = dict(executor="mpi", direction="encrypt")
     sizes = measured.factors("bytes", "speedup", ranks=count, **of)
-    shares = [derive("percent of", measured.value("speedup", bytes=size_, ranks=count, **of), given(count))
-              for size_ in sizes]
-    here = [f"{count} ranks reached ", shares[0], f" % of {count} times one rank's speed at {size(sizes[0])}",
-            *([" and ", shares[-1], f" % at {size(sizes[-1])}"] if len(sizes) > 1 else []),
-            ", each with its data in memory"]
+    here = []
     gathered_sizes = measured.factors("bytes", "time with scatter and gather", ranks=count, **of)
     if gathered_sizes:
-        here += ["; handing out and collecting the data included, ", gathered_speedup(measured, gathered_sizes[-1], count),
-                 f" times as fast as one rank at {size(gathered_sizes[-1])}"]
-    return linear_verdict(here, sizes, shares,
-                          [measured.value("time", bytes=size_, ranks=count, **of) for size_ in sizes])
+        here = ["; handing out and collecting the data included, ", gathered_speedup(measured, gathered_sizes[-1], count),
+                f" times as fast as one rank at {size(gathered_sizes[-1])}"]
+    doublings = sum(1 for before, after in zip([1, *counts], counts) if after == 2 * before)
+    here.append("; only one doubling of the ranks had a core for each" if doublings == 1 else "")
+    return linear(measured, count, sizes, here, "one rank's speed")
 
 
 def gathered_speedup(measured, size_, ranks):
@@ -238,17 +267,24 @@ def gathered_speedup(measured, size_, ranks):
         "quotient", *(measured.value("time with scatter and gather", ranks=count, **of) for count in (1, ranks)))
 
 
-def linear_verdict(here, sizes, shares, times):
-    """Whether ranks scale and their time grows with the data. `shares` and `times`: by size, per cent of perfect scaling
-    and seconds."""
+def linear(measured, count, sizes, more, over):
+    """Whether so many ranks scale at each size and their time grows with the data. `more`: words that follow."""
+    of = dict(executor="mpi", ranks=count)
+    shares = {size_: derive("percent of", measured.value("speedup", bytes=size_, **of), given(count)) for size_ in sizes}
+    worst = min(sizes, key=lambda size_: float(shares[size_]))
+    here = [f"{count} ranks reached ", shares[sizes[-1]], f" % of {count} times {over} at {size(sizes[-1])}, and least at "
+            f"{size(worst)}, ", shares[worst], " %, each with its data in memory"]
     if len(sizes) < 2:
-        return Verdict("open", [*here, "; one size does not show how the time grows"])
-    growth = derive("time for a byte", times[-1], times[0], given(sizes[-1]), given(sizes[0]))
-    here = [*here, "; a byte of the largest took ", growth, " times as long as one of the smallest"]
-    if float(shares[-1]) < IN_PART:
-        return Verdict("does not hold", here)
-    is_linear = all(float(share) >= LINEAR for share in shares) and is_near(growth, 1, QUARTER)
-    return Verdict("holds" if is_linear else "in part", here)
+        return Verdict("open", [*here, *more, "; one size does not show how the time grows"])
+    times = [measured.value("time", bytes=size_, **of) for size_ in (sizes[0], sizes[-1])]
+    growth = derive("time for a byte", times[1], times[0], given(sizes[-1]), given(sizes[0]))
+    here += ["; a byte of the largest took ", growth, " times as long as one of the smallest", *more]
+    scaling = {size_: measured.is_at_least(share, LINEAR) for size_, share in shares.items()}
+    parts = [*((size(size_), is_linear) for size_, is_linear in scaling.items()),
+             ("the time for a byte", measured.is_near(growth, 1, QUARTER))]
+    if measured.is_at_least(shares[sizes[-1]], IN_PART) is False:
+        parts = [(name, False) for name, _ in parts]
+    return judged(parts, here, WHAT_IS_LINEAR)
 
 
 def against_the_rest(measured):
@@ -277,10 +313,12 @@ def judge_cuda_below(measured):
     if not ratios:
         return no_device()
     largest = list(ratios)[-1]
-    slower = [size_ for size_, ratio in ratios.items() if not is_more(ratio, 1, measured.margin)]
-    return Verdict(by_parts(size_ not in slower for size_ in ratios),
-                   ["CUDA, copies included, was ", ratios[largest], f" times as fast as all cores at {size(largest)}",
-                    f", and no faster at {', '.join(map(size, slower))}" if slower else ", and faster at every size"])
+    faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
+    slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
+    return judged([(size(size_), is_faster) for size_, is_faster in faster.items()],
+                  ["CUDA, copies included, was ", ratios[largest], f" times as fast as all cores at {size(largest)}",
+                   f", and no faster at {', '.join(map(size, slower))}" if slower else ""],
+                  "faster than all cores at each size")
 
 
 def judge_cores_to_equal(measured):
@@ -294,13 +332,14 @@ def judge_cores_to_equal(measured):
     if sizes[-1] < SIZES[3]:
         return Verdict("open", [*here, "; larger data, where copies weigh less, were not compared with one core"])
     equal = published("pousa/in_words/mpi_cores_to_equal_cuda")
-    is_somewhat_more = is_more(speedup, equal, measured.margin) and is_near(speedup, equal, TWICE)
-    return Verdict("holds" if is_somewhat_more else "does not hold", here)
+    parts = [measured.is_more(speedup, equal), measured.is_near(speedup, equal, TWICE)]
+    outcome = "does not hold" if False in parts else "open" if None in parts else "holds"
+    return Verdict(outcome, here, "somewhat more: more cores than that number, and at the most twice as many")
 
 
 LINEAR, IN_PART = 90, 60  # per cent of perfect scaling
-WHAT_IS_LINEAR = ("Linear: at least nine tenths of perfect scaling at every size, and a byte of the largest data takes as "
-                  "long as one of the smallest, within a quarter; in part: six tenths at the largest.")
+WHAT_IS_LINEAR = ("at least nine tenths of perfect scaling at each size, and a byte of the largest data takes as long as one of "
+                  "the smallest, within a quarter; it does not hold below six tenths at the largest size")
 
 
 def show(measured):
@@ -313,15 +352,14 @@ def show(measured):
                   "pousa.cores-to-equal-cuda": judge_cores_to_equal(measured),
                   "pousa.decryption": decryption, "ci-aim.decryption": decryption},
                  panels, [*tables, *gathered(measured), study_table()],
-                 ["Sizes are binary: 1 KB is 1 KiB. Faster: by more than other "
-                  f"programs may disturb, here {100 * measured.margin:.0f} %. Similar: within a quarter. Threads and "
-                  "ranks do not take turns, so ranks take less than threads only from a quarter on. Somewhat more: at the "
-                  f"most twice as much. {WHAT_IS_LINEAR}"])
+                 ["Sizes are binary: 1 KB is 1 KiB. Threads and ranks are two programs, which do not take turns. The speedup "
+                  "of ranks is over one rank."])
 
 
 def like(measured, key):
-    """(factors, words) of what stands beside a row of published figures, such as "mpi_32": as many threads or ranks as
-    there, or else as many of the cores as are here."""
+    """(factors, words) of what stands beside a row of published figures, such as "mpi_32": as many threads or ranks. If
+    there are no more than the cores here, these stand beside the smallest of the published numbers, and nothing beside
+    the larger ones (None)."""
     executor, _, wanted = key.partition("_")
     of = dict(executor=executor, direction="encrypt")
     factor = {"openmp": "threads", "mpi": "ranks"}.get(executor)
@@ -329,7 +367,11 @@ def like(measured, key):
         return of, ""
     counts = measured.factors(factor, "time", **of)
     cores = measured.machine["cores"]
-    count = int(wanted) if int(wanted) in counts else max((n for n in counts if n <= min(cores, int(wanted))), default=0)
+    is_smallest = key == next(one for one in EXECUTORS if one.startswith(executor))
+    within = [count for count in counts if count <= min(cores, int(wanted))] if is_smallest else []
+    if int(wanted) not in counts and not within:
+        return None, f"no run had {wanted} {factor}" if counts else ""
+    count = int(wanted) if int(wanted) in counts else within[-1]
     beyond = "" if count <= cores else ", more than cores"
     return {**of, factor: count}, f" with {count} {factor[:-1]}{'' if count == 1 else 's'}{beyond}"
 
@@ -340,9 +382,9 @@ WHY_NOT = {"openmp": "OpenMP", "mpi": "MPI", "cuda": "CUDA"}  # what is left out
 def by_size(measured, claim, table, key, quantity, unit=""):
     """Counterparts of a row of published figures, one for each size."""
     of, words = like(measured, key)
-    why = measured.why_not(WHY_NOT.get(of["executor"], ""))
+    why = measured.why_not(WHY_NOT.get(key.partition("_")[0], "")) or ("" if of else words)
     for index, size_ in enumerate(SIZES):
-        value = measured.value(quantity, bytes=size_, **of)
+        value = measured.value(quantity, bytes=size_, **of) if of else None
         yield Counterpart(claim, f"{table}/{key}", index, (value, unit, words) if value else (), why)
 
 

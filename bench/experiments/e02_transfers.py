@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E2: what the copies to the device and back cost, compared with the encryption. It needs a CUDA device."""
 from laboratory import device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
-from laboratory.judgement import by_parts, is_more
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
 from laboratory.published import label, sizes as published_sizes, values as published_values
 from laboratory.values import derive, size
 
@@ -48,18 +47,19 @@ def judge_influence(measured, sizes):
     if not ratios or list(ratios)[-1] == sizes[0]:
         return Verdict("open", ["E1 has not measured the processor beside it"])
     # One core is behind all cores even if these scale perfectly.
-    below = {size_: is_more(ratio, 1 if name == "all cores" else cores, measured.margin)
+    below = {size_: measured.is_more(ratio, 1 if name == "all cores" else cores)
              for size_, (ratio, name) in ratios.items()}
-    above = [size_ for size_, is_below in below.items() if not is_below]
+    above = [size_ for size_, is_below in below.items() if is_below is False]
     largest = list(ratios)[-1]
     ratio, name = ratios[largest]
     parts = [derive("percent for both", *(measured.value(part, bytes=largest)
                                           for part in ("host to device", "device to host", "total")))]
     # The smallest size is the claim's own exception.
-    return Verdict(by_parts(is_below for size_, is_below in below.items() if size_ != sizes[0]),
-                   ["with the copies, ", *parts, " % of the whole, CUDA was ", ratio,
-                    f" times as fast as {name} at {size(largest)}",
-                    f", and not below all cores at {', '.join(map(size, above))}" if above else ""])
+    return judged([(size(size_), is_below) for size_, is_below in below.items() if size_ != sizes[0]],
+                  ["with the copies, ", *parts, " % of the whole, CUDA was ", ratio,
+                   f" times as fast as {name} at {size(largest)}",
+                   f", and not below all cores at {', '.join(map(size, above))}" if above else ""],
+                  "with its copies CUDA takes less time than all cores, at each size but the smallest")
 
 
 def beside(measured):
@@ -98,9 +98,8 @@ def show(measured):
                       f"copies and kernel of {size(sizes[-1])} took ", total, " s one after the other and ", overlapped,
                       " s overlapped in pieces, which is ", faster, " times as fast"])},
                  [stacked, of_study, times], [Table("Seconds, here", ["", *heads], rows), study_table()],
-                 ["Below: by more than other programs may disturb, at every size but the smallest. Copies and kernel "
-                  "are timed by the device's clock, totals by the host's, which adds what it takes to start them and "
-                  "to wait."])
+                 ["Copies and kernel are timed by the device's clock, totals by the host's, which adds what it takes to start "
+                  "them and to wait."])
 
 
 EXPERIMENT = Experiment(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E3: speedup and efficiency, from E1's measurements."""
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
-from laboratory.judgement import is_more
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.judgement import in_steps
 from laboratory.published import label, value as published, values as published_values
 from laboratory.values import derive, given, size
 
@@ -27,12 +27,16 @@ def judge_openmp(measured):
     count = counts[-1]
     of = dict(threads=count, executor="openmp", direction="encrypt")
     sizes = measured.factors("bytes", "speedup", **of)
-    at = [measured.value("speedup", bytes=size_, **of) for size_ in (sizes[0], sizes[-1])]
-    efficiency = derive("percent of", at[1], given(count))
-    outcome = ("holds" if float(efficiency) >= e01.LINEAR else "in part" if float(efficiency) >= e01.IN_PART
-               else "does not hold")
-    return Verdict(outcome, [f"{count} threads reached ", at[1], f" x at {size(sizes[-1])}, ", efficiency,
-                             " % of perfect scaling, and ", at[0], f" x at {size(sizes[0])}"])
+    speedups = {size_: measured.value("speedup", bytes=size_, **of) for size_ in sizes}
+    efficiency = {size_: derive("percent of", speedup, given(count)) for size_, speedup in speedups.items()}
+    worst = min(sizes, key=lambda size_: float(speedups[size_]))
+    here = [f"{count} threads reached ", speedups[sizes[-1]], f" x at {size(sizes[-1])}, ", efficiency[sizes[-1]],
+            f" % of perfect scaling, and least at {size(worst)}, ", speedups[worst], " x, ", efficiency[worst], " %"]
+    parts = [(size(size_), measured.is_at_least(share, e01.LINEAR)) for size_, share in efficiency.items()]
+    if measured.is_at_least(efficiency[sizes[-1]], e01.IN_PART) is False:
+        parts = [(name, False) for name, _ in parts]
+    return judged(parts, here, "at each size at least nine tenths of perfect scaling; it does not hold below six tenths at "
+                  "the largest")
 
 
 def judge_cuda(measured, factor):
@@ -42,12 +46,12 @@ def judge_cuda(measured, factor):
         return Verdict("open", ["no CUDA device was measured"])
     largest = list(ratios)[-1]
     ratio = ratios[largest]
-    if is_more(ratio, factor, 0 if factor > 1 else measured.margin):
-        outcome = "holds"
-    else:
-        outcome = "in part" if is_more(ratio, 1, measured.margin) else "does not hold"
-    return Verdict(outcome, ["CUDA with `cuda_compute`, copies included, was ", ratio,
-                             f" times as fast as all cores with `compute` at {size(largest)}"])
+    here = ["CUDA with `cuda_compute`, copies included, was ", ratio,
+            f" times as fast as all cores with `compute` at {size(largest)}"]
+    if factor == 1:
+        return judged([(size(largest), measured.is_more(ratio, 1))], here, "faster than all cores at the largest size")
+    return Verdict(in_steps(measured.is_at_least(ratio, factor), measured.is_more(ratio, 1)), here,
+                   "ten times all cores' speed; in part: faster")
 
 
 PUBLISHED = "pousa/speedup_over_sequential"
@@ -121,10 +125,8 @@ def show(measured):
                   "ci-aim.earlier-speed": judge_cuda(measured, 1),
                   "ci-aim.computing-on-gpu": judge_cuda(measured, ORDER)},
                  [*([by_cores(measured)] if efficiency_rows else []), by_size(measured, sizes)], tables,
-                 ["Each ratio was formed in one round and is the median of the rounds. Well: the largest message "
-                  "reaches nine tenths of perfect scaling; in part: six tenths. A higher order, or far higher: ten "
-                  "times all cores'. Where all cores were not measured beside the device, they count as one core "
-                  "times their number."])
+                 ["Each ratio was formed in one round and is the median of the rounds. Where all cores were not measured "
+                  "beside a device, they count as one core times their number."])
 
 
 EXPERIMENT = Experiment(

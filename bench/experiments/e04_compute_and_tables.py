@@ -2,8 +2,8 @@
 """E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared by executor: one
 thread, OpenMP, MPI and CUDA; and which of the two gains most where."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
-from laboratory.judgement import by_parts, is_more
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.judgement import by_parts
 from laboratory.published import label, look_up, value as published
 from laboratory.values import derive, given, size
 
@@ -67,6 +67,7 @@ def record_ranks(lab, rows, size_):
 
 
 HELD = 95  # per cent less; about what is claimed
+TIMES = 100 / (100 - HELD)  # as fast, which is as much
 NEAR = 5  # per cent on either side of a range, or of a similar figure
 NO_DEVICE = ["no CUDA device was measured"]
 WAYS = {", copies included": ("time", "ratio to compute"),
@@ -144,15 +145,16 @@ def judge_faster(measured):
     cases = {name: ratios_of(measured, TABLES, **of) for name, of in executors(measured).values()}
     if measured.find(executor="cuda"):
         cases["CUDA, copies included"] = ratios_of(measured, CUDA_KERNELS[TABLES], executor="cuda")
-    held, here = [], []
+    parts, here = [], []
     for name, ratios in cases.items():
-        slower = [size_ for size_, ratio in ratios.items() if not is_more(ratio, 1, measured.margin)]
-        held += [size_ not in slower for size_ in ratios]
+        faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
+        slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
+        parts += [(f"{name} at {size(size_)}", is_faster) for size_, is_faster in faster.items()]
         largest = list(ratios)[-1]
         here += ["; " if here else "tables were ", ratios[largest],
                  f" times as fast as computing with {name} ({size(largest)})",
                  f", and no faster at {', '.join(map(size, slower))}" if slower else ""]
-    return Verdict(by_parts(held), here)
+    return judged(parts, here, "faster than computing in each case and at each size")
 
 
 NOT_MEASURED = {"sequential": "one thread was not measured",
@@ -168,10 +170,16 @@ def largest_reduction(measured, key):
     return name, largest, ratios[largest], derive("percent less", ratios[largest])
 
 
-def with_missing(outcome, here, missing):
-    """The Verdict of a claim that names several executors: in part at the most if some were not measured."""
-    here = [*here, *(f"; {NOT_MEASURED[key]}" for key in missing)]
-    return Verdict("in part" if missing and outcome == "holds" else outcome, here)
+REDUCED = f"less time by at least {HELD} %, at the largest size"
+
+
+def similar(measured, ratio, other):
+    """Whether two reductions are within NEAR per cent of the time of each other, with the rounds of both."""
+    off = {sign: [1 / (float(one) * (1 + sign * measured.doubt(one))) for one in (ratio, other)] for sign in (-1, 1)}
+    apart = abs(1 / float(ratio) - 1 / float(other))
+    doubt = sum(abs(low - high) / 2 for low, high in zip(off[1], off[-1]))
+    limit = NEAR / 100
+    return True if apart + doubt <= limit else False if apart - doubt > limit else None
 
 
 def judge_reduction(measured, key, similar_to=()):
@@ -181,14 +189,14 @@ def judge_reduction(measured, key, similar_to=()):
     name, largest, ratio, less = largest_reduction(measured, key)
     here = ["`tables` took ", less, f" % less time than `compute` on {name} ({size(largest)}), that is ", ratio,
             " x as fast"]
-    held = [float(less) >= HELD]
+    parts = [("as much less", measured.is_at_least(ratio, TIMES))]
     missing = [other for other in similar_to if other not in executors(measured)]
     for other in [other for other in similar_to if other not in missing]:
-        its_name, _, _, its_less = largest_reduction(measured, other)
-        held.append(abs(float(less) - float(its_less)) <= NEAR)
+        its_name, _, its_ratio, its_less = largest_reduction(measured, other)
+        parts.append((f"as on {its_name}", similar(measured, ratio, its_ratio)))
         here += [", and ", its_less, f" % less on {its_name}"]
-    outcome = "holds" if all(held) else "in part" if is_more(ratio, 1, measured.margin) else "does not hold"
-    return with_missing(outcome, here, missing)
+    rule = f"{REDUCED}, and within {NEAR} per cent of the time of each other" if similar_to else REDUCED
+    return judged(parts, here, rule, [NOT_MEASURED[key] for key in missing])
 
 
 def judge_reduction_cuda(measured):
@@ -198,19 +206,22 @@ def judge_reduction_cuda(measured):
     if not any(least.values()):
         return Verdict("open", NO_DEVICE)
     others = [largest_reduction(measured, key) for key in executors(measured)]
-    here, outcomes = [], []
+    here, ways = [], []
     for way, values in least.items():
         here += ["; " if here else "`cuda_tables` took ", min(values.values(), key=float), " to ",
                  max(values.values(), key=float),
                  f" % less time than `cuda_compute`{way}"]
         gain = measured.value(WAYS[way][1], kernel=CUDA_KERNELS[TABLES], bytes=list(values)[-1], executor="cuda")
-        outcomes.append(by_parts([*(low - NEAR <= float(value) <= high + NEAR for value in values.values()),
-                                  *(is_more(ratio, gain, measured.margin) for _, _, ratio, _ in others)]))
+        ways.append([*((f"the range{way}", low - NEAR <= float(value) <= high + NEAR) for value in values.values()),
+                     *((f"{name}{way}", measured.is_more(ratio, gain)) for name, _, ratio, _ in others)])
     for name, _, _, less in others:
         here += [", and ", less, f" % less on {name}"]
     # Which of the two is meant is not said.
-    return with_missing(max(outcomes, key=("does not hold", "in part", "holds").index), here,
-                        [key for key in NOT_MEASURED if key not in executors(measured)])
+    better = max(ways, key=lambda parts: ("open", "does not hold", "in part", "holds").index(
+        by_parts(part for _, part in parts)))
+    return judged(better, here, f"within {NEAR} % of the range on either side at each size from 512 KiB on, with the copies or "
+                  "without them, and less than what all other executors save",
+                  [NOT_MEASURED[key] for key in NOT_MEASURED if key not in executors(measured)])
 
 
 # As many cores as the largest cluster had whose ranks are compared with a device.
@@ -227,19 +238,23 @@ def beside_a_cluster(measured, kernel):
                  if on_a_cluster(measured, count)]
         here += ["; " if here else f"`{CUDA_KERNELS[kernel]}`, copies included, was ", speedup,
                  f" times as fast as one core with `{kernel}` at {size(size_)}"]
-        if is_more(speedup, CLUSTER, measured.margin):
+        if measured.is_more(speedup, CLUSTER):
             is_slower.append(False)
             here.append(f", and {CLUSTER} cores could not be")
         elif ranks:
             theirs = measured.value("speedup", kernel=kernel, executor="mpi", ranks=ranks[-1], bytes=size_)
             here += [f", and {ranks[-1]} ranks on {job_of(measured, ranks[-1])['machines']} machines ", theirs]
-            if is_more(theirs, speedup, measured.margin) or is_more(speedup, theirs, measured.margin):
+            if measured.is_more(theirs, speedup) or measured.is_more(speedup, theirs):
                 is_slower.append(float(theirs) > float(speedup))
     return here, is_slower
 
 
 UNKNOWN = (f"; {CLUSTER} cores may be faster or not, and no ranks on several machines with a core for each were clearly "
            "faster or slower")
+
+
+THEIRS = (f"a device that is more times as fast as one core than {CLUSTER} counts as faster than a cluster of as many cores, and "
+          "otherwise ranks on several machines decide")
 
 
 def why_no_cluster(measured):
@@ -250,7 +265,9 @@ def judge_tables_on_cluster(measured):
     here, is_slower = beside_a_cluster(measured, TABLES)
     if not here:
         return Verdict("open", why_no_cluster(measured))
-    return Verdict(by_parts(is_slower), here) if is_slower else Verdict("open", [*here, UNKNOWN])
+    if not is_slower:
+        return Verdict("open", [*here, UNKNOWN])
+    return Verdict(by_parts(is_slower), here, f"with tables the cluster is faster at each size that says something; {THEIRS}")
 
 
 def judge_architecture(measured):
@@ -262,7 +279,8 @@ def judge_architecture(measured):
     here = [*tables, "; ", *compute]
     if not tables_slower or not compute_slower:
         return Verdict("open", [*here, UNKNOWN])
-    return Verdict(by_parts((all(tables_slower), not any(compute_slower))), here)
+    return Verdict(by_parts((all(tables_slower), not any(compute_slower))), here,
+                   f"with tables the cluster is faster, and with computing the device; {THEIRS}")
 
 
 def judge_openssl(measured):
@@ -271,8 +289,9 @@ def judge_openssl(measured):
         return Verdict("open", ["it was not measured on the processor"])
     ratios = ratios_of(measured, "openssl", threads=counts[0])
     largest = list(ratios)[-1]
-    return Verdict(by_parts(is_more(ratio, 1, measured.margin) for ratio in ratios.values()),
-                   ["libcrypto was ", ratios[largest], f" times as fast as `compute` on one thread ({size(largest)})"])
+    return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+                  ["libcrypto, with the processor's AES instructions, was ", ratios[largest],
+                   f" times as fast as `compute` on one thread ({size(largest)})"], "faster at each size")
 
 
 def on_threads(measured, counts):
@@ -314,7 +333,7 @@ def on_ranks(measured):
 
 def reduction_panel(measured):
     """Per cent less time by executor, beside the published figures."""
-    keys = {"sequential": "one core", "openmp": "OpenMP", "mpi": "MPI"}
+    keys = {"sequential": "one thread", "openmp": "OpenMP", "mpi": "MPI"}
     found = {name: largest_reduction(measured, key)[3] if key in executors(measured) else None
              for key, name in keys.items()}
     for way, values in less_on_device(measured).items():
@@ -329,10 +348,15 @@ def reduction_panel(measured):
 
 
 def speedup_lines(measured):
-    """(label, {bytes: speedup}) by kernel and executor, over one core with the same kernel."""
+    """(label, {bytes: speedup}) by kernel and executor, over one thread or one rank with the same kernel. What threads that
+    compute gain, E1 has measured."""
     for kernel in (TABLES, COMPUTE):
         for key, (name, of) in executors(measured).items():
             speedups = speedups_of(measured, kernel, **of) if key != "sequential" else {}
+            if key == "openmp" and kernel == COMPUTE and not speedups:
+                by_e1 = speedups_of(measured.of("E1"), kernel, executor="openmp", direction="encrypt", **of)
+                speedups = {size_: by_e1[size_] for size_ in measured.factors("bytes") if size_ in by_e1}
+                name += ", by E1"
             if speedups:
                 yield f"`{kernel}`, {name}", speedups
         speedups = speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda")
@@ -341,18 +365,19 @@ def speedup_lines(measured):
 
 
 def speedups(measured):
-    """(panels, tables) of speedups over one core."""
+    """(panels, tables) of speedups over one thread or one rank."""
     lines = dict(speedup_lines(measured))
     if not lines:
         return [], []
     sizes = sorted({size_ for line in lines.values() for size_ in line})
     cores = measured.machine["cores"]
-    panel = Panel("Times as fast as one core with the same kernel", "bytes", "times as fast", [
+    title = "Times as fast as one thread or one rank, with the same kernel"
+    panel = Panel("Speedup with the same kernel", "bytes", "over one thread or one rank", [
         *[Series(name, [given(size_) for size_ in line], list(line.values())) for name, line in lines.items()],
         Series("as many times as cores", [given(sizes[0]), given(sizes[-1])], [given(cores), given(cores)], "ideal")],
-        logx=True, logy=True, x_is="bytes")
+        logx=True, logy=True, x_is="bytes", least=1)
     rows = [[name, *[line.get(size_) for size_ in sizes]] for name, line in lines.items()]
-    return [panel], [Table("Times as fast as one core with the same kernel", ["", *map(size, sizes)], rows)]
+    return [panel], [Table(title, ["", *map(size, sizes)], rows)]
 
 
 def show(measured):
@@ -368,15 +393,11 @@ def show(measured):
                   "pousa.openssl-faster": judge_openssl(measured)},
                  [*threads[0], reduction_panel(measured), *gains[0], *on_it[0]],
                  [*threads[1], *on_ranks(measured), *gains[1], *on_it[1]],
-                 [f"About as much less: at least {HELD} %; similar: within {NEAR} per cent of the time; in part: less "
-                  f"by more than other programs may disturb. A range: within {NEAR} % of it on either side at every "
-                  "size from 512 KiB on, with the copies or without them. `compute` is not as slow as such code may "
-                  "be, which E13 looks into, so there is less to save. libcrypto reads no tables here: it uses the "
-                  "processor's AES instructions.",
-                  f"A device is compared with a cluster by how many times as fast as one core each is, copies "
-                  "included: with ranks on several machines where there were any with a core for each, and otherwise with "
-                  f"{CLUSTER} cores that scale perfectly, which no cluster of as many exceeds. A size at which the device is not faster "
-                  "than these says nothing."])
+                 ["`compute` is not as slow as such code may be, which E13 looks into, so there is less to save.",
+                  "A device and a cluster are compared by how many times as fast as one core each is, copies included. Where "
+                  f"no ranks ran on several machines with a core for each, {CLUSTER} cores stand for the cluster, as if they "
+                  "scaled perfectly: no cluster of so many cores is faster than that. Where the device is not faster than "
+                  "these cores, it may be faster or slower than a real cluster, and its size is left out of the verdict."])
 
 
 def beside(measured):

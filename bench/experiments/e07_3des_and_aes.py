@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """E7: 3DES compared with AES-256, and ECB with CTR, by size and in both directions; with a GPU, the processor compared
 with CUDA, which gets the text as a whole or in buffers, from pinned memory or other."""
+import itertools
+
 from laboratory import contests, device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
-from laboratory.judgement import QUARTER, TWICE, by_parts, is_more, is_near
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.judgement import QUARTER, TENTH, TWICE, in_steps
 from laboratory.published import kibibytes, label, value as published
 from laboratory.values import derive, given, size
 
@@ -103,26 +105,52 @@ def judge_slower(measured, executor):
     if fast:
         rate = measured.value(RATE, bytes=fast[-1], **of)
         here += [", and ", derive("inverse", rate), " times to encrypt with the fastest constant-time kernels"]
-    return Verdict("holds" if all(is_near(ratio, claimed, TWICE) for ratio in ratios) else
-                   "in part" if any(is_more(ratio, 1, measured.margin) for ratio in ratios) else "does not hold", here)
+    near = [measured.is_near(ratio, claimed, TWICE) for ratio in ratios]
+    slower = [measured.is_more(ratio, 1) for ratio in ratios]
+    return Verdict(in_steps(False if False in near else None if None in near else True, any(slower)), here,
+                   "from half to twice as many times as is said, in both directions, at the largest size; in part: longer")
+
+
+def ctr_to_ecb(measured):
+    """(executor, direction, cipher, bytes, how many times as long as ECB CTR took) of the programs that compute every step."""
+    for executor, direction, (name, cipher) in itertools.product(WHERE, DIRECTIONS, NAMES.items()):
+        ecb, ctr = (sizes_of(measured, RATE, executor, f"{cipher}-{mode}", direction) for mode in ("ecb", "ctr"))
+        if sizes := [size_ for size_ in ecb if size_ in ctr]:
+            rates = [figure(measured, RATE, executor, f"{cipher}-{mode}", sizes[-1], direction) for mode in ("ecb", "ctr")]
+            yield executor, direction, name, sizes[-1], derive("quotient", *rates)
+
+
+def fastest_ctr(measured):
+    """What CTR takes to ECB with the fastest kernels on one core, in words."""
+    of = dict(choice="auto", executor="sequential", direction="encrypt")
+    words = []
+    for name, cipher in NAMES.items():
+        if sizes := measured.factors("bytes", RATE, cipher=f"{cipher}-ctr", **of):
+            rates = [measured.value(RATE, cipher=f"{cipher}-{mode}", bytes=sizes[-1], **of) for mode in ("ecb", "ctr")]
+            if all(rates):
+                words += [", and " if words else "; with the fastest kernels ", derive("quotient", *rates),
+                          f" times to encrypt {size(sizes[-1])} with {name}"]
+    return words
 
 
 def judge_ctr(measured):
-    ratios, here = [], []
-    for executor, where in WHERE.items():
-        for direction in DIRECTIONS:
-            for name, cipher in NAMES.items():
-                ecb, ctr = (sizes_of(measured, RATE, executor, f"{cipher}-{mode}", direction)
-                            for mode in ("ecb", "ctr"))
-                sizes = [size_ for size_ in ecb if size_ in ctr]
-                if not sizes:
-                    continue
-                rates = [figure(measured, RATE, executor, f"{cipher}-{mode}", sizes[-1], direction)
-                         for mode in ("ecb", "ctr")]
-                ratios.append(derive("quotient", *rates))
-                here += ["; " if here else "CTR took ", ratios[-1],
-                         f" times as long as ECB to {direction} {size(sizes[-1])} {where} with {name}"]
-    return Verdict(by_parts(is_near(ratio, 1, QUARTER) for ratio in ratios), here)
+    """In speed, and on a device in speedup as well."""
+    parts, here = [], []
+    for executor, direction, name, size_, ratio in ctr_to_ecb(measured):
+        parts.append((f"{name}, {direction}, {WHERE[executor]}", measured.is_near(ratio, 1, TENTH)))
+        here += ["; " if here else "CTR took ", ratio,
+                 f" times as long as ECB to {direction} {size(size_)} {WHERE[executor]} with {name}"]
+    missing = ["the speedup was not compared, for no CUDA device was measured"]
+    for name, cipher in NAMES.items():
+        gains = [speedups_on_device(measured, f"{cipher}-{mode}") for mode in ("ecb", "ctr")]
+        if sizes := [size_ for size_ in gains[0] if size_ in gains[1]]:
+            missing = []
+            ratio = derive("quotient", gains[1][sizes[-1]], gains[0][sizes[-1]])
+            parts.append((f"the speedup with {name}", measured.is_near(ratio, 1, TENTH)))
+            here += [f"; CTR's speedup with {name} was ", ratio, f" times ECB's at {size(sizes[-1])}"]
+    return judged(parts, [*here, *fastest_ctr(measured)],
+                  "where every step is computed, times and speedups are within a tenth of each other, at the largest size",
+                  missing)
 
 
 def judge_constant(measured):
@@ -135,11 +163,11 @@ def judge_constant(measured):
         speedups = {size_: speedup for size_, speedup in speedups.items() if size_ >= buffer_of(measured)}
         if len(speedups) < 2:
             return Verdict("open", ["fewer than two sizes of at least a buffer were compared with one core"])
-        held.append(is_near(max(speedups.values(), key=float), min(speedups.values(), key=float), QUARTER))
+        held.append((cipher, measured.is_near(max(speedups.values(), key=float), min(speedups.values(), key=float), QUARTER)))
         here += ["; " if here else f"{words_of_way(measured)}, ", f"{cipher} was as many times as fast as one core: "]
         for place, (size_, speedup) in enumerate(speedups.items()):
             here += [", " if place else "", speedup, f" at {size(size_)}"]
-    return Verdict(by_parts(held), here)
+    return judged(held, here, "with each cipher, speedups from a buffer on are within a quarter of each other")
 
 
 def judge_speedups(measured):
@@ -149,10 +177,10 @@ def judge_speedups(measured):
         if not speedups:
             return no_device()
         most = max(speedups.values(), key=float)
-        held.append(is_near(most, published(f"pizzuti/max_speedup/{name}"), TWICE))
+        held.append((cipher, measured.is_near(most, published(f"pizzuti/max_speedup/{name}"), TWICE)))
         here += ["; " if here else "", f"{cipher} was at most ", most,
                  " times as fast as one core that computes every step as well"]
-    return Verdict(by_parts(held), [*here, f", {words_of_way(measured)}"])
+    return judged(held, [*here, f", {words_of_way(measured)}"], "with each cipher, from half to twice the limit that is said")
 
 
 def crossing(measured, cipher):
@@ -161,11 +189,11 @@ def crossing(measured, cipher):
     speedups = speedups_on_device(measured, cipher)
     core, device_ = None, None
     for size_, speedup in speedups.items():
-        if not is_more(1, speedup, measured.margin):
+        if not measured.is_more(1, speedup):
             break
         core = size_
     for size_, speedup in reversed(speedups.items()):
-        if not is_more(speedup, 1, measured.margin):
+        if not measured.is_more(speedup, 1):
             break
         device_ = size_
     return core, device_
@@ -180,11 +208,16 @@ def judge_crossover(measured):
         core, device_ = crossing(measured, cipher)
         is_there = core is not None and device_ is not None
         claimed = KB * float(kibibytes(f"pizzuti/sequential_faster_below/{name}"))
-        held += [is_there, is_there and core <= claimed <= device_]
-        here += ["; " if here else "", f"{cipher}: one core was faster "
-                 f"{f'up to {size(core)}' if core is not None else 'at no size'} and the device "
-                 f"{f'from {size(device_)} on' if device_ is not None else 'not at the largest size'}"]
-    return Verdict(by_parts(held), [*here, f", {words_of_way(measured)}"])
+        held += [(cipher, is_there), (cipher, is_there and core <= claimed <= device_)]
+        speedups = speedups_on_device(measured, cipher)
+        here += ["; " if here else "", f"{cipher}: one core was faster ",
+                 *([f"up to {size(core)}, where the device was ", speedups[core], " times as fast,"] if core is not None
+                   else ["at no size"]), " and the device ",
+                 *([f"from {size(device_)} on, where it was ", speedups[device_], " times as fast"] if device_ is not None
+                   else ["not at the largest size"])]
+    return judged(held, [*here, f", {words_of_way(measured)}"],
+                  "with each cipher there is such a size, and the one that is said is not below the last at which one core is "
+                  "faster, nor above the first from which the device is")
 
 
 def judge_parallel_3des(measured):
@@ -195,12 +228,14 @@ def judge_parallel_3des(measured):
     if not ratios:
         return no_device()
     largest = list(ratios)[-1]
-    slower = [size_ for size_, ratio in ratios.items() if not is_more(ratio, 1, measured.margin) and size_ != largest]
-    return Verdict("holds" if is_more(ratios[largest], 1, measured.margin) else "does not hold",
-                   ["3DES with CUDA was ", ratios[largest],
-                    f" times as fast as AES-256 on one core ({size(largest)}, every step computed, "
-                    f"{words_of_way(measured)})",
-                    f", and no faster at {', '.join(map(size, slower))}" if slower else ""])
+    faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
+    slower = [size_ for size_, is_faster in faster.items() if is_faster is False and size_ != largest]
+    return judged([(size(largest), faster[largest])],
+                  ["3DES with CUDA was ", ratios[largest],
+                   f" times as fast as AES-256 on one core ({size(largest)}, every step computed, "
+                   f"{words_of_way(measured)})",
+                   f", and no faster at {', '.join(map(size, slower))}" if slower else ""],
+                  "faster at the largest size")
 
 
 def judge_gain(measured):
@@ -212,10 +247,10 @@ def judge_gain(measured):
         most[name] = max(speedups.values(), key=float)
     sizes = sizes_of(measured, RATE, "cuda", PLAIN["3des"])
     slower = derive("inverse", figure(measured, RATE, "cuda", PLAIN["3des"], sizes[-1]))
-    return Verdict(by_parts((is_more(most["3des"], most["aes-256"], measured.margin),
-                             is_more(slower, 1, measured.margin))),
-                   ["every step computed, 3DES gained ", most["3des"], " x and AES-256 ", most["aes-256"],
-                    " x; with CUDA 3DES took ", slower, f" times as long, {words_of_way(measured)}"])
+    return judged((("the gain", measured.is_more(most["3des"], most["aes-256"])), ("the time", measured.is_more(slower, 1))),
+                  ["every step computed, 3DES gained ", most["3des"], " x and AES-256 ", most["aes-256"],
+                   " x; with CUDA 3DES took ", slower, f" times as long, {words_of_way(measured)}"],
+                  "3DES has the larger speedup, and takes longer")
 
 
 def speedup_panel(title, lines, limits=()):
@@ -340,11 +375,7 @@ def show(measured):
                   "pizzuti.3des-gains-more": judge_gain(measured)},
                  [*panels, *more_panels], [*tables, *more_tables],
                  ["Judged are the programs that compute every step, on both sides; on the device in buffers one after "
-                  "the other, copied from and to pageable memory, where that was measured. About as many times: from "
-                  "half to twice; in part: more than once. Much like, and a limit that stays from a buffer on: within "
-                  "a quarter. Faster: by more than other programs may disturb. Where one program gets faster than the "
-                  "other: holds if the size lies between the last at which one core is faster and the first from which "
-                  "the device is; in part if these are elsewhere."])
+                  "the other, copied from and to pageable memory, where that was measured."])
 
 
 def crossing_in_words(measured, cipher):

@@ -3,10 +3,9 @@
 import secrets
 
 from laboratory import contests, scratch
-from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict
-from laboratory.judgement import by_parts, is_more
+from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.published import label, value as published
-from laboratory.values import derive, given, size
+from laboratory.values import best, derive, given, size
 
 KB, MB = 1000, 1000 * 1000
 SIZES = [3600, 85 * KB, 4500 * KB, 50 * MB, 110 * MB, 685 * MB]  # the study's
@@ -109,8 +108,13 @@ class Runs:
         self.sizes = measured.factors("bytes", **self._of)
         self.counts = [count for count in measured.factors("threads", **self._of) if count > 1]
 
-    def value(self, quantity, **of):
-        return self._measured.value(quantity, **self._of, **of)
+    def value(self, quantity, field="median", **of):
+        return self._measured.value(quantity, field, **self._of, **of)
+
+    @property
+    def has_ratios(self):
+        """Whether the ratio of the schedules was formed in the rounds; otherwise it is one of two speedups."""
+        return bool(self._measured.find("ratio to static", **self._of))
 
     def speedup(self, bytes_, count, schedule):
         return self.value("speedup", bytes=bytes_, threads=count, **({} if count == 1 else {"schedule": schedule}))
@@ -136,7 +140,7 @@ def panels_of(runs, cores):
                                  [runs.speedup(bytes_, count, schedule) for count in counts]))
         # It was published without the number of threads, so it is a level.
         path, ends = f"meyer/{MOST_SPEEDUP}/{schedule}", [given(1), given(max([cores, *runs.counts]))]
-        series.append(Series(label(path), ends, [published(path)] * 2, "published"))
+        series.append(Series(label(path), ends, [published(path)] * 2, "published", is_level=True))
         series.append(Series("ideal", [given(1), given(cores)], [given(1), given(cores)], "ideal"))
         panels.append(Panel(f"{runs.name}, {schedule} schedule", "threads", "speedup", series, logx=True, logy=True,
                             x_is="cores"))
@@ -145,15 +149,21 @@ def panels_of(runs, cores):
 
 def table_of(runs, cores):
     rows, heads = [], ["", "1 thread, s"]
+    in_rounds = runs.has_ratios
     for bytes_ in runs.sizes:
         rows.append([size(bytes_), runs.value("time", bytes=bytes_, threads=1)])
         for count in runs.counts:
+            of = dict(bytes=bytes_, threads=count, schedule="dynamic")
             rows[-1] += [runs.speedup(bytes_, count, "static"), runs.speedup(bytes_, count, "dynamic"),
-                         runs.to_static(bytes_, count)]
+                         runs.to_static(bytes_, count),
+                         *([runs.value("ratio to static", field, **of) for field in ("min", "max")] if in_rounds else [])]
     for count in runs.counts:
         beyond = "" if count <= cores else " (oversubscribed)"
-        heads += [f"{count} threads{beyond}: static", "dynamic", "dynamic to static"]
-    return Table(f"{runs.name}: seconds of one thread, then speedups", heads, rows)
+        heads += [f"{count} threads{beyond}: static", "dynamic", "dynamic to static",
+                  *(["least", "most"] if in_rounds else [])]
+    how = ("dynamic to static was formed in each round, and where its rounds lie far apart it is another number than the "
+           "quotient of the two medians beside it" if in_rounds else "dynamic to static is the quotient of the two")
+    return Table(f"{runs.name}: seconds of one thread, then speedups; {how}", heads, rows)
 
 
 def in_memory(measured):
@@ -181,10 +191,14 @@ def judge_static(measured, blocks, files, cores):
         return Verdict("open", ["block by block, dynamic ran at ", ratio,
                                 f" of static's rate on {size(IN_MEMORY)}, and this result has no "
                                 "larger data in blocks", *in_pieces])
-    ratio = blocks.to_static(blocks.sizes[-1], count)
-    return Verdict("holds" if is_more(1, ratio, measured.margin) else "does not hold",
-                   [f"handed out block by block to {count} threads, dynamic ran at ", ratio,
-                    f" of static's rate on {size(blocks.sizes[-1])}", *in_pieces])
+    ratios = {bytes_: blocks.to_static(bytes_, count) for bytes_ in blocks.sizes}
+    largest = blocks.sizes[-1]
+    others = [ratios[bytes_] for bytes_ in blocks.sizes[:-1]]
+    return judged([(size(largest), measured.is_more(1, ratios[largest]))],
+                  [f"handed out block by block to {count} threads, dynamic ran at ", ratios[largest],
+                   f" of static's rate on {size(largest)}",
+                   *([", and at ", best("least", others), " to ", best("most", others), " on smaller data"] if others else []),
+                   *in_pieces], "in blocks, static is faster on the largest data")
 
 
 LEVEL = 0.25  # of what perfect scaling adds: with less, a speedup stays where it is
@@ -207,16 +221,25 @@ def no_growth(blocks, counts, cores):
     return None
 
 
-def judge_levelling(blocks, cores):
+def judge_levelling(measured, blocks, cores):
     """What the last threads add to dynamic's speedup."""
     counts = [1, *blocks.within(cores)]
     if reason := no_growth(blocks, counts, cores):
         return reason
     fewer, more, gain = last_gain(blocks, counts, blocks.sizes[-1], "dynamic")
-    return Verdict("holds" if float(gain) < LEVEL else "does not hold",
-                   [f"on {size(blocks.sizes[-1])} in blocks, dynamic's speedup went from ", fewer,
-                    f" with {counts[-2]} threads to ", more,
-                    f" with {counts[-1]}, ", gain, " of what perfect scaling adds"])
+    return judged([("the last threads", gains_less(measured, fewer, more, gain, LEVEL))],
+                  [f"on {size(blocks.sizes[-1])} in blocks, dynamic's speedup went from ", fewer,
+                   f" with {counts[-2]} threads to ", more,
+                   f" with {counts[-1]}, ", gain, " of what perfect scaling adds"],
+                  f"the last threads add less than {LEVEL} of what perfect scaling adds")
+
+
+def gains_less(measured, fewer, more, gain, limit):
+    """Whether a gain is less than a limit. How far it may be off is the doubt of the speedups, of which it is made."""
+    off = measured.doubt(fewer, more)
+    if float(gain) + off < limit:
+        return True
+    return False if float(gain) - off >= limit else None
 
 
 def judge_linear(measured, blocks, cores):
@@ -228,12 +251,19 @@ def judge_linear(measured, blocks, cores):
     if len(blocks.sizes) < 2:
         return Verdict("open", ["data of one size does not show what more of it gains"])
     smallest, largest = blocks.sizes[0], blocks.sizes[-1]
-    small, static, dynamic = (last_gain(blocks, counts, bytes_, schedule)[2] for bytes_, schedule in (
-        (smallest, "static"), (largest, "static"), (largest, "dynamic")))
-    return Verdict(by_parts(float(static) - float(other) > measured.margin for other in (small, dynamic)),
-                   [f"in blocks, the step from {counts[-2]} to {counts[-1]} threads added ", static,
-                    f" of what perfect scaling adds with static on {size(largest)}, ", small,
-                    f" on {size(smallest)}, and ", dynamic, f" with dynamic on {size(largest)}"])
+    found = {name: last_gain(blocks, counts, bytes_, schedule) for name, bytes_, schedule in (
+        ("small", smallest, "static"), ("static", largest, "static"), ("dynamic", largest, "dynamic"))}
+    small, static, dynamic = (found[name][2] for name in ("small", "static", "dynamic"))
+
+    def adds_more(name):
+        gap, off = float(static) - float(found[name][2]), measured.doubt(*found["static"][:2], *found[name][:2])
+        return True if gap > max(measured.margin, off) else None if off > measured.margin and gap > -off else False
+    return judged((("more data", adds_more("small")), ("the schedule", adds_more("dynamic"))),
+                  [f"in blocks, the step from {counts[-2]} to {counts[-1]} threads added ", static,
+                   f" of what perfect scaling adds with static on {size(largest)}, ", small,
+                   f" on {size(smallest)}, and ", dynamic, f" with dynamic on {size(largest)}"],
+                  "with static, the last threads add more of what perfect scaling adds on the largest data than on the "
+                  "smallest, and more than with dynamic")
 
 
 def judge_growth(measured, runs, cores):
@@ -242,10 +272,11 @@ def judge_growth(measured, runs, cores):
         return Verdict("open", ["files of one size do not show what more data gains"])
     count = runs.within(cores)[-1]
     smallest, largest = (runs.speedup(bytes_, count, "static") for bytes_ in (runs.sizes[0], runs.sizes[-1]))
-    return Verdict("holds" if is_more(largest, smallest, measured.margin) else "does not hold",
-                   [f"{count} threads with static were ", smallest,
-                    f" times as fast as one on a file of {size(runs.sizes[0])} and ",
-                    largest, f" times on one of {size(runs.sizes[-1])}"])
+    return judged([("the speedup", measured.is_more(largest, smallest))],
+                  [f"{count} threads with static were ", smallest,
+                   f" times as fast as one on a file of {size(runs.sizes[0])} and ",
+                   largest, f" times on one of {size(runs.sizes[-1])}"],
+                  "static's speedup with all cores is larger on the largest file than on the smallest")
 
 
 MOST_SPEEDUP = "max_speedup_685MB"
@@ -273,13 +304,11 @@ def show(measured):
     if not files.within(cores):
         return Shown({name: Verdict("open", ["no number of threads above one had a core for each"]) for name in EXPERIMENT.judges}, panels, tables)
     return Shown({"meyer.static-better": judge_static(measured, blocks, files, cores),
-                  "meyer.dynamic-levels-off": judge_levelling(blocks, cores),
+                  "meyer.dynamic-levels-off": judge_levelling(measured, blocks, cores),
                   "meyer.static-linear": judge_linear(measured, blocks, cores),
                   "meyer.gain-grows": judge_growth(measured, files, cores)}, panels, tables,
-                 ["The schedules are judged where a thread takes one block at a time. Higher: by more than other "
-                  f"programs may disturb. To stay at a speedup: the last threads add less than {LEVEL} of what perfect "
-                  "scaling adds. Nearer to proportion: they add more of it. What OpenMP's dynamic schedule costs is one hand-over for each piece; with its "
-                  "default, one iteration, that is one for each 16-byte block."])
+                 ["The schedules are judged where a thread takes one block at a time. What OpenMP's dynamic schedule costs is "
+                  "one hand-over for each piece; with its default, one iteration, that is one for each 16-byte block."])
 
 
 EXPERIMENT = Experiment(

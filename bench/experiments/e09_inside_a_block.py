@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict
-from laboratory.judgement import by_parts, is_more
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict, judged
 from laboratory.published import label, values as published_values
 from laboratory.values import derive, size as size_in_words
 
@@ -41,7 +40,7 @@ CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block"
               "grid": "a launch for each step, a thread block for each byte or row"}
 
 
-def compared(measured, names, title, of):
+def compared(measured, names, title, of, path):
     """(panel, table, by split the largest size and how many times as long it took) for one executor's ways."""
     sizes = measured.factors("bytes", **of)
     heads = [size(size_) for size_ in sizes]
@@ -56,10 +55,9 @@ def compared(measured, names, title, of):
     series = [Series(names[split], heads, [measured.value("time", split=split, bytes=size_, **of) for size_ in sizes])
               for split in splits]
     of_study = [number for number, size_ in enumerate(SIZES) if size_ in sizes]
-    for path in ("meyer/cuda_openmp_s", "meyer/best_openmp_s"):
-        times = published_values(path)
-        series.append(Series(label(path), [size(SIZES[number]) for number in of_study],
-                             [times[number] for number in of_study], "published"))
+    times = published_values(path)
+    series.append(Series(label(path), [size(SIZES[number]) for number in of_study],
+                         [times[number] for number in of_study], "published"))
     panel = Panel(title, "", "seconds", series, kind="bars", logy=True)
     # For each way, the largest size for which there was time.
     last = {split: [(size_, value) for size_, value in zip(sizes, values) if value][-1]
@@ -67,15 +65,22 @@ def compared(measured, names, title, of):
     return panel, Table(f"{title}: seconds", ["", *heads], rows), last
 
 
-def judge_outer_loop(last, count, cores):
+def judge_outer_loop(measured, last, count, cores):
+    """Where each thread has a core. Nested regions, which start count * count threads, are shown beside it otherwise."""
     if not last:
         return Verdict("open", ["the processor was not measured"])
-    beyond = "" if count * count <= cores else ", more threads than cores"
     here = [f"with {count} threads SubBytes and ShiftRows in parallel regions of their own took ", last["inside"][1],
             f" times as long as threads across blocks ({size(last['inside'][0])})"]
+    parts = [(NAMES["inside"], measured.is_more(last["inside"][1], 1))] if count <= cores else []
     if "nested" in last:
+        beyond = "" if count * count <= cores else ", more threads than cores, which is not judged"
         here += [", and both nested ", last["nested"][1], f" times ({FEW} B{beyond})"]
-    return Verdict(by_parts(float(value) > 1 for _, value in last.values()), here)
+        if not beyond:
+            parts.append((NAMES["nested"], measured.is_more(last["nested"][1], 1)))
+    if not parts:
+        return Verdict("open", [*here, "; there was no core for each thread"])
+    return judged(parts, here, "steps that are parallel within a block take longer than threads across blocks, where each "
+                  "thread has a core")
 
 
 def no_device():
@@ -105,9 +110,9 @@ def judge_no_speedup(measured, count):
         if all(times):
             ratios[size_] = derive("quotient", *times)
     largest = list(ratios)[-1]
-    return Verdict(by_parts(float(ratio) > 1 for ratio in ratios.values()),
-                   [f"{LAUNCHED[split]} took ", ratios[largest],
-                    f" times as long as {name} ({size(largest)})"])
+    return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+                  [f"{LAUNCHED[split]} took ", ratios[largest], f" times as long as {name} ({size(largest)})"],
+                  "longer at each size")
 
 
 def judge_growth(measured):
@@ -118,10 +123,10 @@ def judge_growth(measured):
     if len(sizes) < 2:
         return no_device()
     longer = [derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in (sizes[0], sizes[-1])]
-    return Verdict("holds" if is_more(longer[1], longer[0], measured.margin) else "does not hold",
-                   [f"{LAUNCHED[split]} took ", longer[0],
-                    f" times as long as many blocks a launch at {size(sizes[0])} and ",
-                    longer[1], f" times at {size(sizes[-1])}"])
+    return judged([("the growth", measured.is_more(longer[1], longer[0]))],
+                  [f"{LAUNCHED[split]} took ", longer[0],
+                   f" times as long as many blocks a launch at {size(sizes[0])} and ",
+                   longer[1], f" times at {size(sizes[-1])}"], "more times as long on the largest data than on the smallest")
 
 
 def judge_transfers(measured):
@@ -133,10 +138,11 @@ def judge_transfers(measured):
     inside, steps = (measured.value("rate to across", bytes=sizes[-1], split=split, executor="cuda")
                      for split in ("inside", launched))
     ratio = derive("quotient", inside, steps)
-    return Verdict("holds" if float(ratio) > TRANSFERS else "does not hold",
-                   ["with 16 threads to a block as well, but many blocks a launch and one copy of all, the device was ",
-                    ratio,
-                    f" times as fast as with {LAUNCHED[launched].rstrip(',')} ({size(sizes[-1])})"])
+    return judged([("the speed without them", measured.is_at_least(ratio, TRANSFERS))],
+                  ["with 16 threads to a block as well, but many blocks a launch and one copy of all, the device was ",
+                   ratio,
+                   f" times as fast as with {LAUNCHED[launched].rstrip(',')} ({size(sizes[-1])})"],
+                  "more than twice as fast where blocks do not move one by one")
 
 
 def judge_blocks(measured):
@@ -152,7 +158,7 @@ def beside(measured):
     counts = measured.factors("threads")
     for path, of, words in (("best_openmp_s", dict(split="blocks", threads=counts[0] if counts else 0),
                              f" s with {counts[0] if counts else 0} threads"),
-                            ("cuda_openmp_s", dict(split="steps", executor="cuda"), " s")):
+                            ("cuda_openmp_s", dict(split=step_by_step(measured), executor="cuda"), " s")):
         for index, _ in enumerate(e08.SIZES):
             value = measured.value("time", bytes=SIZES[index], **of) if index < len(SIZES) else None
             yield Counterpart("meyer.times", path, index, (value, words) if value else (),
@@ -167,21 +173,22 @@ def show(measured):
     counts = measured.factors("threads")
     count = counts[0] if counts else None
     if count:
-        panel, table, last = compared(measured, NAMES, f"AES-128-ECB, {count} threads", dict(threads=count))
+        panel, table, last = compared(measured, NAMES, f"AES-128-ECB, {count} threads", dict(threads=count),
+                                      "meyer/best_openmp_s")
         panels.append(panel)
         tables.append(table)
     if measured.find(executor="cuda"):
-        panel, table, _ = compared(measured, CUDA_NAMES, "AES-128-ECB, CUDA", dict(executor="cuda"))
+        panel, table, _ = compared(measured, CUDA_NAMES, "AES-128-ECB, CUDA", dict(executor="cuda"),
+                                   "meyer/cuda_openmp_s")
         panels.append(panel)
         tables.append(table)
-    return Shown({"meyer.outer-loop-best": judge_outer_loop(last, count, measured.machine["cores"]),
+    return Shown({"meyer.outer-loop-best": judge_outer_loop(measured, last, count, measured.machine["cores"]),
                   "meyer.no-cuda-speedup": judge_no_speedup(measured, count),
                   "meyer.cuda-overhead-grows": judge_growth(measured),
                   "meyer.transfers-reason": judge_transfers(measured), "meyer.outlook-blocks": judge_blocks(measured)},
                  panels, tables,
                  ["A parallel region costs far more than the SubBytes in it, and a block of AES-128 has twenty such "
-                  "regions. Each waits for its slowest thread: where another program has a processor, for long. "
-                  "Transfers are called the cause if the device is more than twice as fast without them."])
+                  "regions. Each waits for its slowest thread: where another program has a processor, for long."])
 
 
 EXPERIMENT = Experiment(

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """E11: keystream that threads compute before the data is there, by clients, requests, threads and delay; and beside it the keystream
 engine as it is."""
-from statistics import median
 
 from laboratory import contests, programs
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
-from laboratory.judgement import QUARTER, TWICE, is_more, is_near
-from laboratory.values import derive, given, size
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.judgement import QUARTER, TWICE
+from laboratory.values import best, derive, given, size
 
 MIB = 1 << 20
 CLIENTS = (1, 2, 4, 8)
+MORE_CLIENTS = (16, 32)  # beside them in a full run, because a delay of sleep bounds what a few clients can ask for
 DELAYS_US = (20, 0, 100)
 JUDGED_US = 20  # of the delays, if it is among them
 ROUNDS = 3
@@ -28,20 +28,26 @@ def judged_first(delays):
     return [judged, *(delay for delay in delays if delay != judged)]
 
 
+def threads_inside(cores):
+    """Numbers of threads inside: first those that leave a core for each of as many clients, then one core for one client,
+    all cores, and other numbers."""
+    return list(dict.fromkeys([max(cores // 2, 1), max(cores - 1, 1), cores, 1, 8]))
+
+
 def runs(lab, most):
     """(cipher, kernel, workers, delay, bytes of all clients in a run). The first is judged, and has `most` bytes."""
     fast, *others = (*contests.available_kernels("aes-128-ctr", WITH_INSTRUCTIONS), "bitslice")
-    cores = lab.cores
+    half, *other_workers = threads_inside(lab.cores)
     delay, *other_delays = judged_first(lab.delays(lab.pick(DELAYS_US[:1], DELAYS_US)))
     if lab.quick:
-        return [("aes-128-ctr", fast, cores, delay, most), ("aes-256-ctr", "bitslice", cores, delay, most // 2),
-                *(("aes-128-ctr", fast, cores, other, most // 2) for other in other_delays)]
+        return [("aes-128-ctr", fast, half, delay, most), ("aes-256-ctr", "bitslice", half, delay, most // 2),
+                *(("aes-128-ctr", fast, half, other, most // 2) for other in other_delays)]
     some = most // 16
-    return [("aes-128-ctr", fast, cores, delay, most), ("aes-256-ctr", fast, cores, delay, some),
-            *(("aes-128-ctr", kernel, cores, delay, some) for kernel in others),
-            *(("aes-128-ctr", fast, workers, delay, some) for workers in (1, 8) if workers != cores),
-            *(("aes-128-ctr", fast, cores, other, some) for other in other_delays),
-            ("des-ede3-ctr", "auto", cores, delay, min(some, 4 * MIB))]
+    return [("aes-128-ctr", fast, half, delay, most), ("aes-256-ctr", fast, half, delay, some),
+            *(("aes-128-ctr", kernel, half, delay, some) for kernel in others),
+            *(("aes-128-ctr", fast, workers, delay, some) for workers in other_workers),
+            *(("aes-128-ctr", fast, half, other, some) for other in other_delays),
+            ("des-ede3-ctr", "auto", half, delay, min(some, 4 * MIB))]
 
 
 def name_of_run(run):
@@ -53,7 +59,8 @@ def rows_of(lab, run, turn=0):
     """One round of a run: a row for each number of clients. Each round begins with another number."""
     cipher, kernel, workers, delay, count = run
     lab.step(f"{cipher}, {kernel}, {workers} threads, {delay} us, {size(count)}, round {turn + 1} of {ROUNDS}")
-    clients = [*CLIENTS[turn:], *CLIENTS[:turn]]
+    counts = CLIENTS if lab.quick else (*CLIENTS, *MORE_CLIENTS)
+    clients = [*counts[turn:], *counts[:turn]]
     rows = programs.paes_bench(
         "ahead", "--cipher", cipher, "--kernel", kernel, "--clients", ",".join(map(str, clients)), "--workers",
         workers, "--delay-us", delay, "--bytes", count, "--runs", 1)["results"]
@@ -90,20 +97,17 @@ def record(lab, rows, first_rows):
     of = {key: rows[0][key] for key in ("cipher", "kernel", "clients", "workers", "delay_us", "oversubscribed")}
     of["bytes"] = rows[0]["requests"] * rows[0]["request_bytes"]
 
-    def record_median(factors, quantity, unit, numbers):
-        lab.record(factors, quantity, unit, median(numbers), len(rows))
-
     for ways, first_ways in zip(zip(*(row["ways"] for row in rows)), zip(*(row["ways"] for row in first_rows))):
         with_way = {**of, "way": ways[0]["way"]}
-        record_median(with_way, "rate", "GB/s", [way["gb_per_s"] for way in ways])
-        record_median(with_way, "delay p50", "ns", [way["delay"]["p50_ns"] for way in ways])
+        lab.record_rounds(with_way, "rate", "GB/s", [way["gb_per_s"] for way in ways])
+        lab.record_rounds(with_way, "delay p50", "ns", [way["delay"]["p50_ns"] for way in ways])
         for call in ("schedule", "encrypt"):
             for field in ("p50", "p99"):
-                record_median(with_way, f"{call} {field}", "ns", [way[call][f"{field}_ns"] for way in ways])
+                lab.record_rounds(with_way, f"{call} {field}", "ns", [way[call][f"{field}_ns"] for way in ways])
         for beginnings in zip(*(way["beginnings"] for way in ways), strict=True):
             with_requests = {**with_way, "requests": beginnings[0]["requests"]}
             for call in ("schedule", "encrypt"):
-                record_median(with_requests, f"{call} p50 of a beginning", "ns", [one[call]["p50_ns"] for one in beginnings])
+                lab.record_rounds(with_requests, f"{call} p50 of a beginning", "ns", [one[call]["p50_ns"] for one in beginnings])
         if with_way["way"] == "direct":
             continue
         made = {"threads": sum(way["other"] for way in ways), "client ahead": sum(way["own"] for way in ways),
@@ -121,10 +125,18 @@ def combinations(measured):
     keys = ("cipher", "kernel", "workers", "delay_us")
     rows = [row["of"] for _, row in measured.find("rate", way="threads")]
     found = [dict(zip(keys, one)) for one in dict.fromkeys(tuple(of[key] for key in keys) for of in rows)]
-    # The first differs from some others only by its delay.
-    delays = [of["delay_us"] for of in found if of == {**found[0], "delay_us": of["delay_us"]}]
-    first = [{**found[0], "delay_us": judged_first(delays)[0]}] if found else []
-    return [*first, *(of for of in found if of not in first)]
+    if not found:
+        return []
+    # Others differ from the first only by their delay or their threads.
+    alike = [of for of in found if (of["cipher"], of["kernel"]) == (found[0]["cipher"], found[0]["kernel"])]
+    delay = judged_first(dict.fromkeys(of["delay_us"] for of in alike))[0]
+    first = max((of for of in alike if of["delay_us"] == delay), key=lambda of: len(with_cores(measured, of)))
+    return [first, *(of for of in found if of != first)]
+
+
+def with_cores(measured, of):
+    """The numbers of clients for which, and for the threads inside, there was a core each."""
+    return [n for n in clients_of(measured, of) if n + of["workers"] <= measured.machine["cores"]]
 
 
 def show(measured):
@@ -132,19 +144,24 @@ def show(measured):
     if not found:
         here = ["this result has no requests whose keystream threads of ordinary priority made"]
         return Shown({name: Verdict("open", here) for name in EXPERIMENT.verdicts})
-    judged = found[0]
-    if judged["delay_us"]:
-        verdicts = {"waeslib.schedule-constant": judge_schedule(measured, judged),
-                    "waeslib.encrypt-grows": judge_encrypt(measured, judged),
-                    "waeslib.peak": judge_peak(measured, judged), "waeslib.viable": judge_viable(measured, judged)}
-    else:
+    of = found[0]
+    clients = with_cores(measured, of)
+    if not of["delay_us"]:
         verdicts = dict.fromkeys(EXPERIMENT.verdicts, Verdict("open", [
             "no delay above 0 was measured, so that there was no time to compute ahead"]))
-    return Shown(verdicts, panels(measured, judged), [table(measured, of) for of in found],
-                 [f"{'Judged' if judged['delay_us'] else 'Drawn'} is the first table, where threads compute ahead: "
-                  f"{named(judged)}, {bytes_of(measured, judged)} in a run. There are as many of these threads as cores. Practically constant: within a quarter from "
-                  "one number of clients or requests to another; in part: within a factor of two. What differs by "
-                  f"less than other programs may disturb, or by less than {CLOCK_NS} ns, is the same.",
+    elif not clients:
+        verdicts = dict.fromkeys(EXPERIMENT.verdicts, Verdict("open", [
+            "no number of clients had a core for each of them and for each thread inside"]))
+    else:
+        verdicts = {"waeslib.schedule-constant": judge_schedule(measured, of, clients),
+                    "waeslib.encrypt-grows": judge_encrypt(measured, of, clients),
+                    "waeslib.peak": judge_peak(measured, of, clients), "waeslib.viable": judge_viable(measured, of, clients)}
+    return Shown(verdicts, panels(measured, of), [table(measured, one) for one in found],
+                 [f"{'Judged' if of['delay_us'] and clients else 'Drawn'} is the first table: {named(of)}, "
+                  f"{bytes_of(measured, of)} in a run. Only its rows without a star are judged, where each client and each "
+                  "thread inside has a core. A change of a call's time counts only if it is more than the "
+                  f"{CLOCK_NS} ns that reading the clock takes. Half of the calls take at most p50, and all but one in a "
+                  "hundred at most p99.",
                   "A client whose keystream is not ready computes it at the call and does not wait."])
 
 
@@ -170,26 +187,27 @@ def panels(measured, of):
     def by_clients(label, quantity, way):
         return Series(label, [given(n) for n in clients],
                       [measured.value(quantity, clients=n, way=way, **of) for n in clients])
-    busy = clients[len(clients) // 2]  # neither alone nor far more than cores
+    busy = (with_cores(measured, of) or clients)[-1]
     requests = measured.factors("requests", "encrypt p50 of a beginning", clients=busy, way="threads", **of)
-    by_requests = [Series(label, [given(n) for n in requests],
-                          [measured.value(f"{call} p50 of a beginning", requests=n, clients=busy, way="threads", **of)
+    by_requests = [Series(f"{label}, {field}", [given(n) for n in requests],
+                          [measured.value(f"{call} {field} of a beginning", requests=n, clients=busy, way="threads", **of)
                            for n in requests])
-                   for call, label in (("encrypt", "a request"), ("schedule", "scheduling it"))]
+                   for call, label in (("encrypt", "a request"), ("schedule", "scheduling it")) for field in ("p50", "p99")]
+    by_requests = [series for series in by_requests if any(series.ys)]
     made = [Panel(f"Who made the keystream? {said[:1].upper()}{said[1:]}", "clients", "% of the requests",
                   [Series(label, [str(n) for n in clients],
-                          [derive("percent", measured.value("made", maker=maker, clients=n, way=way, **of))
+                          [(made := measured.value("made", maker=maker, clients=n, way=way, **of)) and derive("percent", made)
                            for n in clients])
                    for maker, label in MAKERS.items()], kind="bars", stacked=True)
             for way, said in WAYS.items() if way != "direct"]
     return [Panel("Does keystream ahead raise the throughput?", "clients", "GB/s of all clients",
-                  [by_clients(said, "rate", way) for way, said in WAYS.items()]),
-            Panel("How long do calls take? By clients", "clients", "ns, half of the calls",
+                  [by_clients(said, "rate", way) for way, said in WAYS.items()], logx=True, x_is="cores"),
+            Panel("How long do calls take? By clients", "clients", "ns, p50",
                   [by_clients("a request, threads ahead", "encrypt p50", "threads"),
                    by_clients("scheduling it", "schedule p50", "threads"),
-                   by_clients("a request, at the call", "encrypt p50", "direct")], logy=True),
-            Panel(f"How long do calls take? By requests, {count(busy, 'client')}", "requests of a run",
-                  "ns, half of the calls", by_requests, logx=True, logy=True),
+                   by_clients("a request, at the call", "encrypt p50", "direct")], logx=True, logy=True, x_is="cores"),
+            *([Panel(f"How long do calls take? By requests, {count(busy, 'client')}", "requests of a run",
+                     "ns", by_requests, logx=True, logy=True)] if by_requests else []),
             *made]
 
 
@@ -216,105 +234,153 @@ def table(measured, of):
 CLOCK_NS = 25  # that reading the clock takes: a smaller difference between two calls says nothing
 
 
-def takes_longer(time, other, least):
-    return is_more(time, other, least) and float(time) > float(other) + CLOCK_NS
+def change(measured, before, after):
+    """Whether a call takes longer than before; False if the change is within what reading the clock takes."""
+    if abs(float(after) - float(before)) <= CLOCK_NS:
+        return False
+    return measured.is_more(after, before)
 
 
-def by_clients(measured, quantity, of):
-    return {n: measured.value(quantity, clients=n, way="threads", **of) for n in clients_of(measured, of)}
+def is_constant(measured, values, factor):
+    least, most = (choose(values, key=float) for choose in (min, max))
+    return True if float(most) - float(least) <= CLOCK_NS else measured.is_near(most, least, factor)
 
 
-def extremes(values):
-    return [choose(values, key=float) for choose in (min, max)]
+def by_clients(measured, quantity, of, clients):
+    return {n: measured.value(quantity, clients=n, way="threads", **of) for n in clients}
 
 
-def judge_schedule(measured, of):
-    """By clients, and for each number of them by requests; the worse of the two counts."""
-    clients = list(clients_of(measured, of))
-    every = by_clients(measured, "schedule p50", of)
-    rows = [list(every.values())]
+def by_requests(measured, quantity, of, n):
+    """{requests: figure} of the beginnings of a run, shortest first."""
+    at = dict(clients=n, way="threads", **of)
+    quantity = f"{quantity} of a beginning"
+    return {m: measured.value(quantity, requests=m, **at) for m in measured.factors("requests", quantity, **at)}
+
+
+def in_order(values, noun):
+    """Figures with the numbers that they are of, in this order."""
+    return [word for n, value in values.items() for word in (", " if n != next(iter(values)) else "", value,
+                                                             f" ns with {count(n, noun)}")]
+
+
+def ends(values):
+    """The figures of the first and the last number."""
+    return [values[n] for n in (next(iter(values)), list(values)[-1])]
+
+
+FEW = "clients above one had no core each"
+
+
+def judge_schedule(measured, of, clients):
+    """By clients, and for each number of them by requests."""
+    every = by_clients(measured, "schedule p50", of, clients)
+    rows = {"clients": every, **{f"requests of {count(n, 'client')}": by_requests(measured, "schedule p50", of, n)
+                                 for n in clients}}
+    rows = {name: row for name, row in rows.items() if len(row) > 1}
+    here = ["half of the calls that schedule took at most ", *in_order(every, "client")]
     for n in clients:
-        requests = measured.factors("requests", "schedule p50 of a beginning", clients=n, way="threads", **of)
-        rows.append([measured.value("schedule p50 of a beginning", requests=m, clients=n, way="threads", **of)
-                     for m in requests])
-    outcomes = []
-    for row in rows:
-        least, most = extremes(row)
-        is_constant = is_near(most, least, QUARTER) or float(most) <= float(least) + CLOCK_NS
-        outcomes.append(0 if is_constant else 1 if is_near(most, least, TWICE) else 2)
-    (least, most), by_requests = extremes(rows[0]), rows[1:]
-    changes = max(by_requests, key=lambda row: float(max(row, key=float)) / float(min(row, key=float)))
-    return Verdict(("holds", "in part", "does not hold")[max(outcomes)],
-                   ["half of the calls that schedule took at most ", least, " to ", most,
-                    f" ns with {clients[0]} to {clients[-1]} clients; by the number of requests they changed most with "
-                    f"{count(clients[by_requests.index(changes)], 'client')}, from ", extremes(changes)[0], " to ",
-                    extremes(changes)[1], " ns"])
+        row = by_requests(measured, "schedule p50", of, n)
+        if len(row) > 1:
+            first, last = ends(row)
+            here += [f"; with {count(n, 'client')}, from the first {next(iter(row))} requests to all {list(row)[-1]}, ", first,
+                     " to ", last, " ns (least ", best("least", row.values()), ", most ", best("most", row.values()), ")"]
+    if not rows:
+        return Verdict("open", [*here, "; neither numbers of clients nor of requests can be compared"])
+    parts = {factor: [(f"by {name}", is_constant(measured, row.values(), factor)) for name, row in rows.items()]
+             for factor in (QUARTER, TWICE)}
+    strict, loose = ([part for _, part in parts[factor]] for factor in (QUARTER, TWICE))
+    verdict = judged(parts[QUARTER], here, "within a quarter from one number of clients or requests to another; in part: "
+                     "within a factor of two", [FEW] if len(clients) < 2 else [])
+    if verdict.outcome in ("in part", "does not hold") and False in strict:
+        verdict.outcome = "does not hold" if False in loose else "open" if None in loose else "in part"
+    return verdict
 
 
-def judge_encrypt(measured, of):
-    times = by_clients(measured, "encrypt p50", of)
-    clients = list(times)
-    falls = any(takes_longer(times[before], times[after], measured.margin)
-                for before, after in zip(clients, clients[1:]))
-    if takes_longer(times[clients[-1]], times[clients[0]], measured.margin):
-        outcome = "in part" if falls else "holds"
-    else:
-        outcome = "does not hold"
-    late = [derive("percent", measured.value("made", maker="at the call", clients=n, way="threads", **of))
-            for n in (clients[0], clients[-1])]
-    return Verdict(outcome, ["half of the calls that encrypt took at most ",
-                             *(word for n, time in times.items()
-                               for word in ("" if n == clients[0] else ", ", time, f" ns with {count(n, 'client')}")),
-                             "; keystream was not ready for ", late[0], f" % of the requests with "
-                             f"{count(clients[0], 'client')} and for ", late[1], f" % with {clients[-1]}"])
+def judge_encrypt(measured, of, clients):
+    """Half of the calls and the slowest, by requests and by clients."""
+    parts, here = [], []
+    for field, words in (("p50", "half of the calls that encrypt took at most "), ("p99", "99 % of them at most ")):
+        times = by_clients(measured, f"encrypt {field}", of, clients)
+        here += ["; " if here else "", words, *in_order(times, "client")]
+        if len(times) > 1:
+            parts.append((f"{field} by clients", change(measured, *ends(times))))
+        row = by_requests(measured, f"encrypt {field}", of, clients[-1])
+        if len(row) > 1:
+            first, last = ends(row)
+            parts.append((f"{field} by requests", change(measured, first, last)))
+            here += [f", and with {count(clients[-1], 'client')} ", first, f" ns in the first {next(iter(row))} requests and ",
+                     last, f" ns in all {list(row)[-1]}"]
+    if late := measured.value("made", maker="at the call", clients=clients[-1], way="threads", **of):
+        here += ["; keystream was not ready for ", derive("percent", late),
+                 f" % of the requests with {count(clients[-1], 'client')}"]
+    if not parts:
+        return Verdict("open", [*here, "; neither numbers of clients nor of requests can be compared"])
+    return judged(parts, here, "p50 and p99 are longer with the most requests than with the fewest, and with the most clients "
+                  "than with one", [FEW] if len(clients) < 2 else [])
 
 
-def judge_peak(measured, of):
+def judge_peak(measured, of, clients):
     """A peak stands out by the margin on both sides, in ratios that were formed in each round; between the first and the last
-    number of clients."""
-    rates = by_clients(measured, "rate", of)
-    clients = list(rates)
-    ratios = by_clients(measured, TO_FIRST, of)
+    number of clients that had a core each."""
+    every = clients_of(measured, of)
+    rates, ratios = (by_clients(measured, quantity, of, every) for quantity in ("rate", TO_FIRST))
+    slept = by_clients(measured, "delay p50", of, every).values()
     if not all(ratios.values()):
-        return Verdict("open", ["numbers of clients did not take turns in this result"])
+        return Verdict("open", ["this result has no turns of numbers of clients with these threads inside"])
     top = max(ratios, key=lambda n: float(ratios[n]))
-    level = [n for n in clients if not is_more(ratios[top], ratios[n], measured.margin)]
-    here = [f"throughput was highest with {count(top, 'client')}, ", rates[top], " GB/s and ", ratios[top],
-            f" times that with {count(clients[0], 'client')}; cores: {measured.machine['cores']}, threads inside: {of['workers']}"]
-    if len(level) > 1:
-        here += [f", but with {' and '.join(map(str, (n for n in level if n != top)))} clients it was less by no more "
-                 "than other programs may disturb"]
-    if top == clients[0] or {clients[0], clients[-1]} <= set(level):  # the first is as good, or all are
-        return Verdict("does not hold", here)
-    if len(level) > 1:
-        return Verdict("open", here)
-    return Verdict("holds" if top < clients[-1] else "does not hold", here)
+    here = [f"of {count(every[0], 'client')} to {every[-1]}, cores or not, throughput was highest with {top}: ", rates[top],
+            " GB/s and ", ratios[top], f" times that with {count(every[0], 'client')}"]
+    if top == every[-1]:
+        here.append(", which is the last number measured, so that no peak was reached")
+    here += [f"; cores: {measured.machine['cores']}, threads inside: {of['workers']}; clients asked to sleep {of['delay_us']} µs "
+             "and slept ", best("least", slept), " to ", best("most", slept), " ns, which bounds what few of them can ask for"]
+    if len(clients) < 3:
+        return Verdict("open", [*here, f"; {FEW if len(clients) < 2 else 'two numbers of clients show no peak'}"])
+    top = max(clients, key=lambda n: float(ratios[n]))
+    here += [f"; with a core each, it was highest with {count(top, 'client')}, ", rates[top], " GB/s"]
+    if top in (clients[0], clients[-1]):
+        return Verdict("does not hold" if top == clients[0] else "open",
+                       [*here, ", and more had no core each" if top == clients[-1] else ""], PEAK)
+    return judged([(f"{top} beside {n}", measured.is_more(ratios[top], ratios[n])) for n in (clients[0], clients[-1])], here, PEAK)
 
 
-def judge_viable(measured, of):
-    """Whether keystream ahead shortens the calls and costs no throughput."""
-    ratios = {n: [measured.value(quantity, clients=n, way="threads", **of)
-                  for quantity in ("p50 ratio", "throughput ratio")] for n in clients_of(measured, of)}
-    shorter = [n for n, (calls, _) in ratios.items() if is_more(calls, 1, measured.margin)]
-    costs = [n for n, (_, rate) in ratios.items() if is_more(1, rate, measured.margin)]
-    if len(shorter) == len(ratios) and not costs:
-        outcome = "holds"
-    else:
-        outcome = "in part" if set(shorter) - set(costs) else "does not hold"
-    (shortest, longest), (least, most) = (extremes([pair[which] for pair in ratios.values()]) for which in (0, 1))
-    return Verdict(outcome, ["calls that encrypt were shorter than without keystream ahead by a factor of ", shortest,
-                             " to ", longest, " (half of the calls), and throughput was ", least, " to ", most,
-                             " times that without"])
+PEAK = ("where each client and thread has a core, some number of clients between the fewest and the most has more throughput than "
+        "both")
+
+
+def judge_viable(measured, of, clients):
+    """Whether keystream ahead shortens what a client waits for, both calls together, and costs no throughput."""
+    parts, here = [], []
+    for n in clients:
+        at = dict(clients=n, **of)
+        direct, ahead, schedule = (measured.value(f"{call} p50", way=way, **at) for call, way in (
+            ("encrypt", "direct"), ("encrypt", "threads"), ("schedule", "threads")))
+        # Older results have not kept the ratios of each round.
+        shorter = measured.value("p50 ratio", way="threads", **at) or derive("quotient", direct, ahead)
+        rate = measured.value("throughput ratio", way="threads", **at) or derive("quotient", *(
+            measured.value("rate", way=way, **at) for way in ("threads", "direct")))
+        both = derive("to the sum", direct, ahead, schedule)
+        slower = measured.is_more(1, rate)
+        parts += [(f"both calls with {count(n, 'client')}", measured.is_more(both, 1)),
+                  (f"the throughput with {count(n, 'client')}", None if slower is None else not slower)]
+        here += ["; " if here else "", f"with {count(n, 'client')} the call that encrypts was shorter than without keystream ahead "
+                 "by a factor of ", shorter, ", but together with the call that schedules by a factor of ", both,
+                 " (half of the calls: ", schedule, " and ", ahead, " ns, without ", direct,
+                 " ns), and throughput was ", rate, " times that without"]
+    return judged(parts, here, "both calls together are shorter than the one call without keystream ahead, and throughput is not "
+                  "less, with each number of clients", [FEW] if len(clients) < 2 else [])
 
 
 def beside(measured):
     """The number of clients with the highest throughput, in what is judged."""
     found = combinations(measured)
-    rates, ratios = (by_clients(measured, quantity, found[0]) if found else {} for quantity in ("rate", TO_FIRST))
     here = ()
-    if rates:
+    if found:
+        every = clients_of(measured, found[0])
+        rates, ratios = (by_clients(measured, quantity, found[0], every) for quantity in ("rate", TO_FIRST))
         top = max(rates, key=lambda n: float(ratios[n] or rates[n]))
-        here = (given(top), f" client{'' if top == 1 else 's'}, ", rates[top], " GB/s")
+        here = (given(top), f" client{'' if top == 1 else 's'}, ", rates[top], " GB/s",
+                ", the most that were measured" if top == every[-1] else "")
     yield Counterpart("waeslib.peak", "best_clients", None, here)
 
 
@@ -326,5 +392,5 @@ EXPERIMENT = Experiment(
          "keystream engine, of ordinary priority, compute its keystream meanwhile. In turns with it run the same "
          "requests computed at the call, and the keystream engine as it is: with a window of 16 requests, clients that "
          "compute ahead in their delays, and threads that run when the processor is idle. Numbers of "
-         "clients take turns, too.",
-    measure=measure, show=show, beside=beside, seconds={"quick": 10, "full": 330})
+         "clients take turns, too. Half as many threads inside as cores leave a core for as many clients.",
+    measure=measure, show=show, beside=beside, seconds={"quick": 10, "full": 420})

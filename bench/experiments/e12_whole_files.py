@@ -25,6 +25,12 @@ def measure(lab):
         lab.record(of, "peak memory", "bytes", row["peak_memory_bytes"], row["runs"])
 
 
+def side_of_one(least, most):
+    """What the range of a ratio's rounds says."""
+    return ("faster in each round" if float(least) > 1 else "slower in each round" if float(most) < 1
+            else "faster in some rounds and slower in others")
+
+
 def show(measured):
     bytes_ = max(measured.factors("bytes"))
     of = dict(bytes=bytes_)
@@ -49,10 +55,11 @@ def show(measured):
         Series(name, operations, [rate(name, operation) for operation in operations]) for name in names], kind="bars")
     ours = {operation: [measured.value("rate to copying", field, program="paes", operation=operation, **of)
                         for field in ("median", "min", "max")] for operation in ("encrypt", "decrypt")}
-    return Shown({OURS: Verdict("ours", [
-                  "`paes encrypt` ran at ", ours["encrypt"][0], " of the rate of `cp` (", ours["encrypt"][1], " to ",
-                  ours["encrypt"][2], " in single rounds), `paes decrypt` at ", ours["decrypt"][0], " (",
-                  ours["decrypt"][1], " to ", ours["decrypt"][2], ")"])},
+    here = []
+    for operation, (median, least, most) in ours.items():
+        here += ["; " if here else "", f"`paes {operation}` ran at ", median, " times the rate of `cp` (", least, " to ", most,
+                 f" in single rounds), {side_of_one(least, most)}"]
+    return Shown({OURS: Verdict("ours", here)},
                  [panel], tables,
                  ["Each program's output was compared byte by byte before anything was timed. Peak memory includes "
                   "what Linux counts of the process that starts the program. The rate to copying is of rounds, each "

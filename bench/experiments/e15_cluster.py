@@ -3,13 +3,14 @@
 from laboratory import mpi
 from laboratory.experiment import OURS, Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
-from laboratory.values import derive, given, size
+from laboratory.values import given, size
 
 from . import e01_executors as e01
 
 ECB = e01.ECB
 RANKS = (8, 16, 32)  # that published figures are of
 PUBLISHED = "pousa/speedup_over_sequential"
+OVER = "speedup over one thread"  # of the sequential program
 WAYS = {"memory": "", "scatter": " with scatter and gather"}  # by the commands of paes-mpi-bench
 
 
@@ -23,18 +24,18 @@ def measure(lab):
     if lab.quick and "sizes" not in lab.chosen:
         lab.leave_out(" and ".join(map(size, e01.SIZES[4:])), "for the time; --full has them")
     for runs, group in e01.runs_of_a_turn(sizes):
-        measure_in_turns(lab, cluster, counts, group, runs=runs, rounds=2 if runs == 1 else lab.pick(2, 3))
+        measure_in_turns(lab, cluster, counts, group, runs=runs, rounds=lab.pick(2, 3 if runs == 1 else 7))
 
 
 def measure_in_turns(lab, cluster, counts, sizes, runs, rounds):
-    """In each round, the sequential program and then each number of ranks once. A turn of ranks is the median of the runs."""
+    """In each round, the sequential program and then each number of ranks once. A turn of either is the median of the runs."""
     alone = {size_: [] for size_ in sizes}
     together = {}  # by the ranks, the way, the size: (what the machines are, seconds of each round)
     listed = ",".join(map(str, sizes))
     for turn in lab.as_time_allows(range(rounds), lambda turn: f"round {turn + 1} of {', '.join(map(size, sizes))}"):
         lab.step(f"the sequential program, {listed} bytes, round {turn + 1} of {rounds}")
         for row in mpi.first_host(cluster, "threads", "--cipher", ECB, "--kernel", "compute", "--threads", 1, "--size", listed,
-                                  "--runs", 1)["results"]:
+                                  "--runs", runs)["results"]:
             alone[row["bytes"]].append(row["seconds_median"])
         for ranks in counts:
             lab.step(f"{ranks} ranks, {listed} bytes, round {turn + 1} of {rounds}")
@@ -79,12 +80,13 @@ def by_ranks(measured, way, sizes, counts):
     quantity = f"speedup{WAYS[way]}"
     series = [Series(size(size_), [given(ranks) for ranks in counts],
                      [measured.value(quantity, bytes=size_, ranks=ranks) for ranks in counts]) for size_ in sizes]
-    series.append(Series(label(f"{PUBLISHED}/mpi"), [given(ranks) for ranks in RANKS],
-                         [published(f"{PUBLISHED}/mpi_{ranks}/5") for ranks in RANKS], "published"))
-    most = max(*counts, *RANKS)
+    if way == "memory":  # published times cannot include handing out and collecting (the remark on them says why)
+        series.append(Series(label(f"{PUBLISHED}/mpi"), [given(ranks) for ranks in RANKS],
+                             [published(f"{PUBLISHED}/mpi_{ranks}/5") for ranks in RANKS], "published"))
+    most = max([*counts, *(RANKS if way == "memory" else [])])
     series.append(Series("ideal", [given(1), given(most)], [given(1), given(most)], "ideal"))
     title = "Data in the ranks' memory" if way == "memory" else "Data handed out and collected by rank 0"
-    return Panel(title, "ranks", "times as fast as the sequential program", series, logx=True, logy=True)
+    return Panel(title, "ranks", OVER, series, logx=True, logy=True)
 
 
 def by_size(measured, sizes, counts):
@@ -93,8 +95,7 @@ def by_size(measured, sizes, counts):
     for ranks in RANKS:
         path = f"{PUBLISHED}/mpi_{ranks}"
         series.append(Series(label(path), [given(size_) for size_ in e01.SIZES], published_values(path), "published"))
-    return Panel("Data in the ranks' memory, by size", "bytes", "times as fast as the sequential program", series,
-                 logx=True, logy=True, x_is="bytes")
+    return Panel("Data in the ranks' memory, by size", "bytes", OVER, series, logx=True, logy=True, x_is="bytes")
 
 
 def tables_of(measured, sizes, counts):
@@ -129,17 +130,23 @@ def without_cores(measured, counts):
 
 
 def judge_linear(measured, sizes, counts):
+    """What the ranks say, unless on the same machine E1 says something else."""
     ranks = most_with_cores(measured, counts)
     if ranks is None:
         return Verdict("open", [without_cores(measured, counts)])
-    speedups = [measured.value("speedup", bytes=size_, ranks=ranks) for size_ in sizes]
-    shares = [derive("percent of", speedup, given(ranks)) for speedup in speedups]
-    here = [f"{plural(ranks, 'rank')} on {place(job_of(measured, ranks))} were ", speedups[-1],
-            f" times as fast as the sequential program at {size(sizes[-1])}, ", shares[-1], " % of perfect scaling"]
-    if len(sizes) > 1:
-        here += [", and ", speedups[0], f" times at {size(sizes[0])}"]
-    return e01.linear_verdict(here, sizes, shares, [measured.value("time", executor="mpi", bytes=size_, ranks=ranks)
-                                                    for size_ in sizes])
+    job = job_of(measured, ranks)
+    more = [*one_rank(measured, sizes), f"; the ranks ran on {place(job)}"]
+    verdict = e01.linear(measured, ranks, sizes, more, "the sequential program's speed")
+    return e01.agreeing(verdict, "E1", e01.alone_linear(measured.of("E1"))) if job["machines"] == 1 else verdict
+
+
+def one_rank(measured, sizes):
+    """What one rank alone is to the sequential program, where that was measured."""
+    alone = {size_: measured.value("speedup", bytes=size_, ranks=1) for size_ in (sizes[0], sizes[-1])}
+    if not all(alone.values()):
+        return []
+    return ["; one rank alone was ", alone[sizes[0]], f" times as fast as the sequential program at {size(sizes[0])} and ",
+            alone[sizes[-1]], f" times at {size(sizes[-1])}"]
 
 
 def answer(measured, sizes, counts):
@@ -150,7 +157,7 @@ def answer(measured, sizes, counts):
                   measured.value("speedup", bytes=size_, ranks=ranks), " times as fast as the sequential program with "
                   "data in their memory, and ", measured.value("speedup with scatter and gather", bytes=size_, ranks=ranks),
                   f" times with handing out and collecting it ({size(size_)})"]
-    return Verdict("ours", [*words, f"; on {place(job_of(measured, ranks))}"])
+    return Verdict("ours", [*words, *one_rank(measured, sizes), f"; on {place(job_of(measured, ranks))}"])
 
 
 def show(measured):
@@ -161,21 +168,20 @@ def show(measured):
                  [*tables_of(measured, sizes, counts), published_table()],
                  ["A host has a name of its own, and a machine a running system: containers and network namespaces are "
                   "several hosts on one machine, between which nothing leaves its memory. Cores are the processors that "
-                  "the ranks may run on. Oversubscribed: some machine had more ranks than cores. "
-                  f"{e01.WHAT_IS_LINEAR} Published points are of the largest size where the axis has ranks. A turn is the "
-                  f"median of several runs up to {size(e01.MB)}."])
+                  "the ranks may run on. Oversubscribed: some machine had more ranks than cores. Published points are of the largest "
+                  f"size where the axis has ranks. Up to {size(e01.MB)}, a turn of the sequential program and of ranks is the median "
+                  "of several runs."])
 
 
 def beside(measured):
-    """Published figures of ranks beside as many ranks here, or else the most of fewer that have a core each."""
-    counts = measured.factors("ranks", "speedup")
+    """Published figures of ranks beside as many ranks on several machines; E3 has those of one machine."""
     for wanted in RANKS:
-        within = [ranks for ranks in counts if ranks <= wanted and not job_of(measured, ranks)["oversubscribed"]]
-        ranks = wanted if wanted in counts else max(within, default=None)
+        is_cluster = wanted in measured.factors("ranks", "speedup") and job_of(measured, wanted)["machines"] > 1
         for index, size_ in enumerate(e01.SIZES):
-            value = measured.value("speedup", bytes=size_, ranks=ranks) if ranks else None
+            value = measured.value("speedup", bytes=size_, ranks=wanted) if is_cluster else None
             yield Counterpart("pousa.speedups", f"speedup_over_sequential/mpi_{wanted}", index,
-                              (value, f" times with {name_of(measured, ranks)}") if value else ())
+                              (value, f" times with {name_of(measured, wanted)}") if value else (),
+                              "" if value else f"no run had {wanted} ranks on several machines")
 
 
 EXPERIMENT = Experiment(
@@ -185,4 +191,4 @@ EXPERIMENT = Experiment(
     here="The kernel `compute` in AES-128-ECB. Ranks of one thread run on the hosts of `--hostfile`, in Slurm's "
          "allocation by `srun`, or without either on one machine; the sequential program runs on the host of rank 0, in "
          "turns with them. Each rank has an equal share in its memory, or rank 0 hands it out and collects it.",
-    on_cluster=True, measure=measure, show=show, beside=beside, seconds={"quick": 1, "full": 260})
+    on_cluster=True, measure=measure, show=show, beside=beside, seconds={"quick": 1, "full": 440})

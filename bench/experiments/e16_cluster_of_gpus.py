@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E16: one GPU that takes the data in fragments, compared with ranks that have a GPU each. It needs CUDA devices."""
 from laboratory import mpi, programs
-from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Unavailable, Verdict
-from laboratory.judgement import is_more
+from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Unavailable, Verdict, judged
 from laboratory.values import derive, given, size
 
 from . import e01_executors as e01
@@ -97,7 +96,7 @@ def judge(measured, sizes):
     held, here = [], []
     for ranks, job in own.items():
         ratio = measured.value("time to one", way="cluster", ranks=ranks, bytes=sizes[-1])
-        held.append(is_more(ratio, 1, measured.margin))
+        held.append((f"{ranks} ranks", measured.is_more(ratio, 1)))
         parts = [measured.value(f"{phase} time", way="cluster", ranks=ranks, bytes=sizes[-1]) for phase in PHASES]
         share = derive("percent for both", parts[0], parts[2],
                        measured.value("time", way="cluster", ranks=ranks, bytes=sizes[-1]))
@@ -105,8 +104,8 @@ def judge(measured, sizes):
                  f" times as long as one GPU in fragments at {size(sizes[-1])}, ", share,
                  " % of it to hand out the data and to collect it"]
     beyond = "beyond" if sizes[-1] > job["memory_bytes"] else "within"
-    return Verdict("holds" if all(held) else "in part" if any(held) else "does not hold",
-                   [*here, f"; the data was {beyond} the GPU's memory of {size(job['memory_bytes'])}"])
+    return judged(held, [*here, f"; the data was {beyond} the GPU's memory of {size(job['memory_bytes'])}"],
+                  "each number of ranks takes longer than one GPU in fragments, at the largest size")
 
 
 def show(measured):

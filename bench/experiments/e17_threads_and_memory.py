@@ -2,8 +2,7 @@
 """E17: where AES's tables lie on a device, how many threads a thread block has, and how many streams carry the text.
 It needs a CUDA device."""
 from laboratory import bounds, device
-from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict
-from laboratory.judgement import by_parts, is_more
+from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
 from laboratory.published import value as published
 from laboratory.values import best, derive, given, size
 
@@ -59,11 +58,14 @@ def judge_best_count(measured):
         if wanted not in rates:
             return no_device()
         most, least = max(rates, key=lambda count: float(rates[count])), best("least", rates.values())
-        held.append(not is_more(rates[most], rates[wanted], measured.margin))
-        matters.append(is_more(rates[most], least, measured.margin))
+        best_is_more = measured.is_more(rates[most], rates[wanted]) if most != wanted else False
+        held.append((name, None if best_is_more is None else not best_is_more))
+        matters.append(measured.is_more(rates[most], least))
         here += ["; " if here else "", f"{name}: ", rates[wanted], f" GB/s with {wanted} threads a block, at most ",
                  rates[most], f" with {most}, at least ", least]
-    return Verdict(by_parts([*held, any(matters)]), here)
+    does = True if True in matters else None if None in matters else False
+    return judged([*held, ("whether the number matters", does)], here,
+                  f"no number is faster than {wanted} threads a block, and with some place of the tables one is slower")
 
 
 def judge_latency(measured):
@@ -79,8 +81,10 @@ def judge_latency(measured):
         growth[place] = derive("quotient", fast, slow)
         here += ["; " if here else "", f"{PLACES[place]}: ", growth[place], " times as fast with ", more,
                  " threads on a multiprocessor as with ", fewer]
-    least = max(1, float(growth["compute"]))
-    return Verdict(by_parts(is_more(growth[place], least, measured.margin) for place in MEMORIES), here)
+    least = growth["compute"] if float(growth["compute"]) > 1 else 1
+    return judged([(PLACES[place], measured.is_more(growth[place], least)) for place in MEMORIES], here,
+                  "with tables in each memory, the last doubling of the threads raises the rate, and more so than with "
+                  "computing")
 
 
 def judge_streams(measured):
@@ -107,7 +111,8 @@ def bounds_table():
 BOUNDS_NOTE = ("A bound is what the busiest unit of a multiprocessor allows for random text, if nothing else costs "
                "time: the machine code's instructions, and the look-ups of a warp that meet in a bank of shared memory "
                "or at different addresses of constant memory. That the cache before global memory serves a whole warp "
-               "at once is assumed, so that bound may be far off.")
+               "at once is assumed. Where it does not, the bound of tables in global memory lies above what a device "
+               "can reach.")
 
 
 def tables_of(measured):

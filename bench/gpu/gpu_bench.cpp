@@ -11,6 +11,7 @@
 #include <exception>
 #include <thread>
 
+#include "exec/thread_pool.hpp"
 #include "gpu/gpu_session.hpp"
 #include "gpu/studies.hpp"
 #include "kernel/features.hpp"
@@ -78,7 +79,7 @@ GpuSession::GpuSession(cuda::Runtime& device, bool emulated, double seconds, std
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                std::chrono::duration<double>(seconds))) {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  processor = make_executor(Schedule::omp_dynamic, cores);
+  processor = make_thread_pool(cores);
   const cuda::DeviceProperties& described = device.devices()[0];
   const cuda::DeviceFacts facts =
       emulated ? cuda::DeviceFacts{1e9, 0, 0} : cuda::facts_of(described.ordinal);

@@ -182,7 +182,7 @@ int emulate(const Launch& launch, const Job& job) {
     return invalid_value;
   }
   for (std::uint64_t at = 0; at < task.blocks; ++at) {
-    std::uint8_t state[block_bytes];
+    std::uint8_t* const state = task.out + at * block_bytes;
     for (unsigned worker = 0; worker < group_threads; ++worker) {
       state[worker] = task.in[at * block_bytes + worker];
     }
@@ -191,9 +191,6 @@ int emulate(const Launch& launch, const Job& job) {
       for (unsigned worker = workers_of(place.step); worker-- != 0;) {
         take_step(place.step, worker, state, task.keys->key[place.round]);
       }
-    }
-    for (unsigned worker = 0; worker < group_threads; ++worker) {
-      task.out[at * block_bytes + worker] = state[worker];
     }
   }
   return 0;

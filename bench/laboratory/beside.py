@@ -27,11 +27,17 @@ class Row:
 def named(study, counterpart):
     """What a figure is, in English, the study's own term in brackets, its row and its size."""
     place, quantity = published.quantity(study, counterpart.path)
+    path, _, last = counterpart.path.rpartition("/")
+    index = counterpart.index
+    if last.isdigit():  # a figure by size, which a claim names alone
+        index = int(last)
+    else:
+        path = counterpart.path
     said = [quantity]
-    if place != counterpart.path:
-        said.append(published.name(study, counterpart.path) or counterpart.path)
-    if counterpart.index is not None:
-        said.append(published.sizes(study)[counterpart.index])
+    if place != path:
+        said.append(published.name(study, path) or path)
+    if index is not None:
+        said.append(published.sizes(study)[index])
     return ", ".join(said)
 
 
@@ -82,28 +88,37 @@ def chosen_of(study, by_document):
 
 
 def rows(experiments, documents):
-    """The table's rows, in the order of the experiments."""
+    """The table's rows, in the order of the experiments. A figure that several experiments have stands once: with the last of
+    them that measured it, or else with the first."""
+    found = {}  # by the study and the place: (experiment, claim, the counterparts of each document)
+    shown = {experiment.name: [presentation(experiment, document) for document in documents] for experiment in experiments}
     for experiment in experiments:
-        shown = [presentation(experiment, document) for document in documents]
-        told = set()
-        for place in dict.fromkeys((one.claim, one.path) for one in shown[0][0].counterparts):
-            series = [[one for one in shown_.counterparts if (one.claim, one.path) == place] for shown_, _ in shown]
-            claim = claims.claim(place[0])
-            index = chosen_of(claim.study, series)
-            told.add(place[1])
-            at = [next((one for one in counterparts if one.index == index), Counterpart(*place, index))
+        for claim, path in dict.fromkeys((one.claim, one.path) for one in shown[experiment.name][0][0].counterparts):
+            series = [[one for one in shown_.counterparts if (one.claim, one.path) == (claim, path)]
+                      for shown_, _ in shown[experiment.name]]
+            place = (claims.claim(claim).study, path)
+            if place not in found or any(one.here for counterparts in series for one in counterparts):
+                found[place] = (experiment, claims.claim(claim), series)
+    told = list(found)
+    for experiment in experiments:
+        for (study, path), (by, claim, series) in found.items():
+            if by is not experiment:
+                continue
+            index = chosen_of(study, series)
+            at = [next((one for one in counterparts if one.index == index), Counterpart(claim.id, path, index))
                   for counterparts in series]
-            yield Row(experiment.name, claim, (named(claim.study, at[0]),), published_parts(claim, at[0]),
+            yield Row(experiment.name, claim, (named(study, at[0]),), published_parts(claim, at[0]),
                       tuple(here_parts(one, experiment, document, entry)
-                            for one, document, (_, entry) in zip(at, documents, shown)))
+                            for one, document, (_, entry) in zip(at, documents, shown[experiment.name])))
         for claim in map(claims.claim, experiment.judges):
             for path in paths_of(claim):
                 place, _ = published.quantity(claim.study, path)
-                if place is not None and not any(f"{path}/".startswith(f"{one}/") for one in told):
-                    told.add(path)
+                if place is not None and not any(study == claim.study and f"{path}/".startswith(f"{one}/")
+                                                 for study, one in told):
+                    told.append((claim.study, path))
                     figure = Counterpart(claim.id, path)
                     yield Row(experiment.name, claim, (named(claim.study, figure),), published_parts(claim, figure),
-                              tuple((OUTCOMES[shown_.verdicts[claim.id].outcome],) for shown_, _ in shown))
+                              tuple((OUTCOMES[shown_.verdicts[claim.id].outcome],) for shown_, _ in shown[experiment.name]))
 
 
 def paths_of(claim):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import judgement
-from .values import Value
+from .values import Value, derive
 
 OURS = "ours"  # in place of a claim, where an experiment answers a question that no study asked
 
@@ -56,6 +56,7 @@ class Series:
     xs: list
     ys: list  # of Value or None
     kind: str = "measured"
+    is_level: bool = False  # a line without points: it was published for no x, or for all
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Panel:
     logx: bool = False
     logy: bool = False
     stacked: bool = False
+    least: float | None = None  # that the y axis begins with, so that noise does not fill it
     x_is: str = "number"  # or "bytes", or "cores"
 
 
@@ -95,11 +97,24 @@ class Counterpart:
 
 @dataclass
 class Verdict:
-    """What the figures say of a claim. `outcome`: holds, in part, does not hold, answered (the study left a
-    question), ours, open. `here`: str and Value, which are joined into a sentence."""
+    """What the figures say of a claim. `outcome`: holds, in part, does not hold, answered (an outlook of the study),
+    ours, open. `here`: str and Value, which are joined into a sentence. `rule`: by what a figure passes, as a sentence
+    without its full stop; each verdict that judges has one."""
 
     outcome: str
     here: list
+    rule: str = ""
+
+
+def judged(parts, here, rule, missing=()):
+    """The Verdict of a claim with several parts. `parts`: pairs of a name and True, False, or None for what is
+    nearer to the limit than its figures are known. `missing`: parts of the claim that were not measured, so that it holds in part at the most."""
+    parts = list(parts)
+    outcome = judgement.by_parts(part for _, part in parts)
+    unclear = [name for name, part in parts if part is None]
+    here = [*here, *([f"; too near to the limit to be said: {', '.join(dict.fromkeys(unclear))}"] if unclear else []),
+            *(f"; {what}" for what in missing)]
+    return Verdict("in part" if missing and outcome == "holds" else outcome, here, rule)
 
 
 @dataclass
@@ -115,6 +130,19 @@ class Shown:
     @property
     def outcome(self):
         return judgement.overall(verdict.outcome for verdict in self.verdicts.values())
+
+    @property
+    def counts(self):
+        return judgement.counts(verdict.outcome for verdict in self.verdicts.values())
+
+
+def spread_of(row):
+    """Half the range of a measurement's rounds, as a part of their median; None if the result has not kept it."""
+    if row["unit"] == "count":
+        return 0.0
+    if "min" not in row or row["median"] == 0:
+        return None
+    return (row["max"] - row["min"]) / 2 / abs(row["median"])
 
 
 class Measured:
@@ -143,8 +171,42 @@ class Measured:
 
     @property
     def margin(self):
-        """What figures must differ by to count as different."""
+        """What figures must differ by to count as different, if each round gives the same."""
         return judgement.margin(self.entry.get("others"))
+
+    def doubt(self, *values):
+        """The part by which figures that are compared may be off: half the range of the rounds of each, as a part of it,
+        together, and at least what other programs used. Where a result has not kept a range, at least BUSY."""
+        spreads = [spread_of(self.row(place)) for place in self.places_of(values)]
+        return max(judgement.known(self.entry.get("others")), sum(filter(None, spreads)),
+                   judgement.BUSY if None in spreads else 0.0)
+
+    def places_of(self, values):
+        """(experiment, index) of the rows that Values come from, each once. show() then uses their ranges."""
+        found = sorted({(name, int(index)) for value in values if isinstance(value, Value) for source in value.sources
+                        if source.startswith("measured:") for name, index, _ in [source.partition(":")[2].split("/")]})
+        self._asked |= {(*place, field) for place in found for field in ("median", "min", "max")}
+        return found
+
+    def row(self, place):
+        name, index = place
+        return self._document["experiments"][name]["measurements"][index]
+
+    def spread(self, place):
+        """spread_of() a row in per cent, as a Value."""
+        name, index = place
+        return derive("half range", *(Value(self.row(place)[field], (f"measured:{name}/{index}/{field}",))
+                                      for field in ("median", "min", "max")))
+
+    def is_more(self, value, other):
+        """Whether a figure is larger than another, by more than the margin and what the rounds leave in doubt."""
+        return judgement.is_more(value, other, self.margin, self.doubt(value, other))
+
+    def is_near(self, value, other, factor):
+        return judgement.is_near(value, other, factor, self.doubt(value, other))
+
+    def is_at_least(self, value, limit):
+        return judgement.is_at_least(value, limit, self.doubt(value))
 
     def why_not(self, what):
         """Why something was left out; empty if nobody said so."""

@@ -46,10 +46,13 @@ def _lines(axes, panel):
         if not points:
             continue
         colour = INK if series.kind == "ideal" else SERIES[number % len(SERIES)]
-        marker = "" if series.kind == "ideal" else MARKERS[number % len(MARKERS)]
+        marker = "" if series.kind == "ideal" or series.is_level else MARKERS[number % len(MARKERS)]
         fill = colour if series.kind == "measured" else PAPER
+        # What lies below another line or point is larger, so that it is seen around it.
+        below = len(panel.series) - 1 - number
+        look = {**KINDS[series.kind], "linewidth": KINDS[series.kind]["linewidth"] + 0.25 * below}
         (line,) = axes.plot([float(x) for x, _ in points], [y for _, y in points], color=colour, marker=marker,
-                            markersize=5, markerfacecolor=fill, label=plain(series.label), **KINDS[series.kind])
+                            markersize=4.5 + 0.8 * below, markerfacecolor=fill, label=plain(series.label), **look)
         styles[series.label] = line
     if panel.logx:
         axes.set_xscale("log", base=10 if panel.x_is == "number" else 2)
@@ -123,13 +126,15 @@ def drawing(panel):
     axes.set_ylabel(panel.ylabel)
     axes.grid(True, axis="y" if panel.kind == "bars" else "both", linewidth=0.6)
     axes.set_axisbelow(True)
+    if panel.least is not None:
+        axes.set_ylim(bottom=min(panel.least, axes.get_ylim()[0]))
     if panel.logy:
         low, high = axes.get_ylim()
         if high / low < 50:  # otherwise the axis might have one label, or none
             axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(ticker.FuncFormatter(_number))
         axes.yaxis.set_minor_formatter(ticker.NullFormatter())
-    else:
+    elif panel.least is None:
         axes.set_ylim(bottom=0)
     if len(axes.get_legend_handles_labels()[0]) > 1:
         figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)

@@ -8,34 +8,78 @@ BUSY = 0.05
 DISTURBED = 0.15
 
 OUTCOMES = {"holds": "holds here", "in part": "holds here in part", "does not hold": "does not hold here",
-            "answered": "asked by the study, answered here", "ours": "our own question, answered here",
+            "answered": "an outlook of the study, measured here", "ours": "our own question, answered here",
             "open": "cannot be said here", "disturbed": "not judged, for others used the processors"}
 JUDGED = ("holds", "in part", "does not hold")
 
 # How near a figure comes to another that is called similar.
+TENTH = 1.1
 QUARTER = 1.25
 TWICE = 2.0
 
 
 def margin(others):
-    """The part by which two figures must differ to count as different: what other programs used, and at least
-    what they may use without being mentioned. Where nobody knows what they used, it is the most they may."""
-    return DISTURBED if others is None else max(BUSY, others)
+    """The part by which two figures must differ to count as different, if each round gives the same: what other programs
+    used, and at least what they may use without being mentioned. Where nobody knows what they used, it is the most
+    they may."""
+    return max(BUSY, known(others))
 
 
-def is_more(value, other, least):
-    """Whether a value is larger than another by more than the margin."""
-    return float(value) > float(other) * (1 + least)
+def known(others):
+    """The share of the processors that other programs used, or the most that they may have used."""
+    return DISTURBED if others is None else others
 
 
-def is_near(value, other, factor):
-    return float(other) / factor <= float(value) <= float(other) * factor
+# Comparisons say True, False, or None: the figures are nearer to each other, or to the limit, than they are known.
+# `doubt`: the part of itself by which a figure may be off (Measured.doubt).
+
+
+def is_more(value, other, least, doubt=0.0):
+    """Whether a value is larger than another by more than `least` and more than the doubt."""
+    ratio = float(value) / float(other)
+    if ratio > 1 + max(least, doubt):
+        return True
+    return None if doubt > least and ratio * (1 + doubt) > 1 else False
+
+
+def is_near(value, other, factor, doubt=0.0):
+    """Whether a value is at most so many times another, and the other at most so many times the value."""
+    ratio = float(value) / float(other)
+    away = max(ratio, 1 / ratio)
+    return _beyond(factor / away, doubt)
+
+
+def is_at_least(value, limit, doubt=0.0):
+    return _beyond(float(value) / limit, doubt)
+
+
+def _beyond(ratio, doubt):
+    """Whether a ratio is one or more."""
+    if ratio >= 1 + doubt:
+        return True
+    return False if ratio * (1 + doubt) < 1 else None
 
 
 def by_parts(parts):
-    """The outcome of a claim that has several parts, each of which holds or not."""
+    """The outcome of a claim that has several parts, each of which holds, or not, or is None. What is None neither
+    proves nor disproves a part, so that the claim holds in part at the most."""
     parts = list(parts)
-    return "holds" if all(parts) else "in part" if any(parts) else "does not hold"
+    if parts and all(parts):
+        return "holds"
+    if any(parts):
+        return "in part"
+    return "does not hold" if parts and None not in parts else "open"
+
+
+def in_steps(part, *weaker):
+    """The outcome of one quantity with a limit for "holds" and weaker ones for "in part"."""
+    outcomes = ["holds", *["in part"] * len(weaker), "does not hold"]
+    for outcome, reached in zip(outcomes, (part, *weaker)):
+        if reached is None:
+            return "open"
+        if reached:
+            return outcome
+    return outcomes[-1]
 
 
 def overall(outcomes):
@@ -43,3 +87,17 @@ def overall(outcomes):
     said = [outcome for outcome in outcomes if outcome != "open"]
     judged = [outcome for outcome in said if outcome in JUDGED] or said
     return judged[0] if len(set(judged)) == 1 else "in part" if judged else "open"
+
+
+# (of one verdict, of several)
+COUNTED = {"holds": ("holds", "hold"), "in part": ("in part",) * 2, "does not hold": ("does not hold", "do not hold"),
+           "answered": ("measured for an outlook",) * 2, "ours": ("our own",) * 2, "disturbed": ("not judged",) * 2,
+           "open": ("cannot be said",) * 2}
+
+
+def counts(outcomes):
+    """How many verdicts have which outcome, in words; empty if there is only one."""
+    outcomes = list(outcomes)
+    numbers = {outcome: outcomes.count(outcome) for outcome in COUNTED}
+    said = [f"{number} {COUNTED[outcome][number > 1]}" for outcome, number in numbers.items() if number]
+    return ", ".join(said) if len(outcomes) > 1 else ""

@@ -2,7 +2,7 @@
 """The report in Markdown, without figures."""
 from . import claims, published
 from .judgement import BUSY, OUTCOMES
-from .presentation import MISSING, NOT_RUN, asked_for, chosen, gpu, grouped, others, presentation, title_of
+from .presentation import MISSING, NOT_RUN, asked_for, chosen, commit_of, gpu, grouped, others, presentation, title_of
 
 
 def words(parts):
@@ -34,7 +34,12 @@ def verdict(experiment, names, said):
     """Claims, what they come to here, and by which figures."""
     if said.here == [NOT_RUN]:
         return f"**{capital(OUTCOMES[said.outcome])}.** {capital(NOT_RUN)}."
-    return f"**{capital(OUTCOMES[said.outcome])}.** {asked(experiment, names)}. Here: {words(said.here)}."
+    return f"**{capital(OUTCOMES[said.outcome])}.** {asked(experiment, names)}. Here: {found(said)}."
+
+
+def found(said):
+    """What a verdict says of this machine, and by what rule."""
+    return f"{words(said.here)}{f'. Rule: {said.rule}' if said.rule else ''}"
 
 
 def told(name):
@@ -70,6 +75,8 @@ def one(experiment, document):
     share = others(experiment, document)
     if share and float(share) > 100 * BUSY:
         lines += [f"Disturbed: other programs used {share} % of the processors meanwhile.", ""]
+    if commit := commit_of(experiment, document):
+        lines += [f"Measured by paes {commit}, {entry['date']}.", ""]
     if words_ := chosen(experiment, document):
         lines += [f"Chosen for this run: {words_}.", ""]
     for row in entry["left_out"]:

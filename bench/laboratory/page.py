@@ -5,7 +5,7 @@ from html import escape
 from . import beside, claims, parameters, published
 from .figures import draw
 from .judgement import BUSY, OUTCOMES
-from .presentation import MISSING, NOT_RUN, asked_for, chosen, gpu, grouped, others, presentation, title_of
+from .presentation import MISSING, NOT_RUN, asked_for, chosen, commit_of, gpu, grouped, others, presentation, title_of
 from .values import Value
 
 STYLE = """
@@ -115,7 +115,8 @@ def verdict(experiment, names, said, file):
     if said.here == [NOT_RUN]:
         return f"{outcome}It was not run.</p>"
     claimed = "; ".join(asked(experiment, name, file) for name in names)
-    return f"{outcome}{claimed}. Here: {sentence(said.here, file)}.</p>"
+    rule = f' <span class="soft">Rule: {text(said.rule)}.</span>' if said.rule else ""
+    return f"{outcome}{claimed}. Here: {sentence(said.here, file)}.{rule}</p>"
 
 
 def told(name, file):
@@ -147,13 +148,15 @@ def article(experiment, document, file, title):
     body = [f"<h3>{text(title)}</h3>", *(verdict(experiment, names, said, file) for names, said in grouped(shown_))]
     if shown_.panels:
         body.append(f"<figure>{draw(shown_.panels, f'f{file}-{experiment.name.lower()}')}"
-                    f"<figcaption>{figure_caption(shown_.panels)}</figcaption></figure>")
+                    f"<figcaption>{text(figure_caption(shown_.panels))}</figcaption></figure>")
     body += [table(made, file) for made in shown_.tables]
     body += [f'<p class="soft">{text(note)}</p>' for note in shown_.notes]
     share = others(experiment, document)
     if share and float(share) > 100 * BUSY:
         body.append(f'<p class="soft"><b>Disturbed:</b> other programs used {number(share, file)} % of the processors '
                     "meanwhile.</p>")
+    if commit := commit_of(experiment, document):
+        body.append(f'<p class="soft">Measured by paes {text(commit)}, {entry["date"]}.</p>')
     if words := chosen(experiment, document):
         body.append(f'<p class="soft"><b>Chosen for this run:</b> {text(words)}.</p>')
     body += [f'<p class="soft">Left out: {text(row["what"])}: {text(row["why"])}.</p>' for row in entry["left_out"]]
@@ -161,14 +164,12 @@ def article(experiment, document, file, title):
 
 
 def figure_caption(panels):
-    dashed = any(series.kind == "published" for panel in panels for series in panel.series)
-    dotted = any(series.kind == "ideal" for panel in panels for series in panel.series)
-    words = ["Measured: filled."]
-    if dashed:
-        words.append("Published: dashed or hatched.")
-    if dotted:
-        words.append("Ideal: dotted.")
-    return " ".join(words)
+    """What each drawing shows, and which of its lines and bars are whose."""
+    words = [f"{panel.title}: {panel.ylabel}{f' by {panel.xlabel}' if panel.xlabel else ''}." for panel in panels]
+    kinds = {series.kind for panel in panels for series in panel.series if any(y is not None for y in series.ys)}
+    looks = {"measured": "Measured here: filled.", "published": "Published: dashed or hatched.",
+             "ideal": "Perfect scaling: dotted."}
+    return " ".join([*words, *(look for kind, look in looks.items() if kind in kinds)])
 
 
 def machines(documents):
@@ -194,7 +195,8 @@ def overview(experiments, documents):
         cells = []
         for document in documents:
             shown_, _ = presentation(experiment, document)
-            cells.append(f"<td>{OUTCOMES[shown_.outcome]}</td>")
+            counts = f' <span class="soft">({shown_.counts})</span>' if shown_.counts else ""
+            cells.append(f"<td>{OUTCOMES[shown_.outcome]}{counts}</td>")
         rows.append(f'<tr><th scope="row"><a href="#{experiment.name.lower()}">{experiment.name}</a> '
                     f"{text(experiment.title)}</th>{''.join(cells)}</tr>")
     return (f'<div class="table words"><table><thead><tr><th scope="col">experiment</th>{heads}</tr></thead>'
@@ -217,6 +219,12 @@ def studies_beside(experiments, documents):
             f"<tbody>{''.join(rows)}</tbody></table></div>")
 
 
+JUDGING = ("How verdicts are given: a figure counts as more than another only if it is more by 5 %, by the share of the "
+           "processors that other programs used, and by half the range of the rounds of both. It passes a limit only if "
+           "half the range of its rounds does not reach across it. What is nearer is left open, and so is a claim of which "
+           "only such parts are left. Its own rule stands beside each verdict.")
+
+
 def make(experiments, documents, handed_in=""):
     """`handed_in`: HTML of a student's answers."""
     sections = []
@@ -232,8 +240,10 @@ def make(experiments, documents, handed_in=""):
         f"<title>paes: the studies, run again</title><style>{STYLE}</style></head><body><main>"
         "<h1>Parallel AES: five studies, run again</h1>"
         "<p>What five published studies measured, measured on the machines below by one program, paes. Times are of "
-        "data in memory, rates decimal. Figures are medians of rounds. What a column calls a ratio or a speedup took turns, and "
-        "was formed within each round; a verdict that compares figures of two programs asks for more than a ratio does. A dash stands where nothing was measured.</p>"
+        "data in memory, rates decimal. Figures are medians of rounds. The programs that a ratio or a speedup compares took "
+        "turns, and it was formed in each round, unless its table says otherwise. A dash stands where nothing was "
+        "measured.</p>"
+        f"<p>{text(JUDGING)}</p>"
         f"{handed_in}<h2>Study, figure, command, our figure</h2>"
         "<p>Each published figure that an experiment measures, and what the experiment found here. In brackets stands "
         "the study's own term. Of figures by size the largest that was measured is shown; the experiment has "

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page and the Markdown summary show of an experiment's measurements in one result file."""
 import itertools
+from dataclasses import replace
 
 from . import claims, parameters
-from .experiment import OURS, Measured, Shown, Verdict
-from .judgement import DISTURBED, JUDGED
+from .experiment import OURS, Measured, Shown, Verdict, spread_of
+from .judgement import BUSY, DISTURBED, JUDGED
 from .results import LEFT_OUT
 from .values import Value
 
@@ -27,7 +28,8 @@ def presentation(experiment, document, asked=None):
         shown_.counterparts = list(experiment.beside(measured))
     if is_open:
         shown_.verdicts = {name: Verdict("open", [entry["reason"]]) for name in experiment.verdicts}
-    shown_.verdicts = {name: of_several_rounds(verdict, document) for name, verdict in shown_.verdicts.items()}
+    shown_.verdicts = {name: with_spread(of_several_rounds(verdict, measured), measured)
+                       for name, verdict in shown_.verdicts.items()}
     share = others(experiment, document)
     if share and float(share) > 100 * DISTURBED:
         for verdict in shown_.verdicts.values():
@@ -35,19 +37,38 @@ def presentation(experiment, document, asked=None):
     return shown_, entry
 
 
-def of_several_rounds(verdict, document):
-    """A verdict, which is open if a figure of it is of a single round. A count is the same in each round."""
-    sources = [source.partition(":") for part in verdict.here if isinstance(part, Value) for source in part.sources]
-    places = [place.split("/") for kind, _, place in sources if kind == "measured"]
-    rows = [document["experiments"][name]["measurements"][int(index)] for name, index, _ in places]
+def of_several_rounds(verdict, measured):
+    """A verdict, which is open if its figures do not carry it: if one is of a single round, which a count may be, or if
+    all that it answers with are ratios whose rounds lie on both sides of one."""
+    rows = [measured.row(place) for place in measured.places_of(verdict.here)]
     if verdict.outcome in JUDGED and any(row["rounds"] < 2 and row["unit"] != "count" for row in rows):
-        return Verdict("open", [*verdict.here, "; one round says nothing of the spread"])
+        return replace(verdict, outcome="open", here=[*verdict.here, "; one round says nothing of the spread"])
+    ratios = [row for row in rows if row["unit"] == "ratio" and "min" in row]
+    if verdict.outcome in ("ours", "answered") and ratios and all(row["min"] < 1 < row["max"] for row in ratios):
+        return replace(verdict, outcome="open", here=[
+            *verdict.here, "; the rounds lie on both sides of one, so that they say neither more nor less"])
     return verdict
+
+
+def with_spread(verdict, measured):
+    """A verdict that judges, with the widest half range of the rounds among its figures."""
+    if verdict.outcome not in JUDGED:
+        return verdict
+    spreads = {place: spread_of(measured.row(place)) for place in measured.places_of(verdict.here)
+               if measured.row(place)["unit"] != "count"}
+    known = {place: spread for place, spread in spreads.items() if spread is not None}
+    here = list(verdict.here)
+    if known:
+        here += ["; half the range of the rounds is at most ", measured.spread(max(known, key=known.get)), " % of a figure"]
+    if None in spreads.values():
+        here.append(f"; of {'some' if known else 'these'} figures this result has not kept the range, for which "
+                    f"{100 * BUSY:.0f} % stand")
+    return replace(verdict, here=here)
 
 
 def grouped(shown_):
     """(names, verdict): what has the same verdict by the same figures, together."""
-    for _, group in itertools.groupby(shown_.verdicts.items(), lambda item: (item[1].outcome, item[1].here)):
+    for _, group in itertools.groupby(shown_.verdicts.items(), lambda item: (item[1].outcome, item[1].here, item[1].rule)):
         names, verdicts = zip(*group)
         yield names, verdicts[0]
 
@@ -67,6 +88,16 @@ def others(experiment, document):
         name = experiment.uses
     share = document["experiments"].get(name, {}).get("others")
     return None if share is None else Value(100 * share, (f"entry:{name}/others",), "percent")
+
+
+def commit_of(experiment, document):
+    """The commit that measured an experiment, if it is not the file's; empty otherwise."""
+    entries = document["experiments"]
+    entry = entries.get(experiment.name, {})
+    if entry.get("outcome") == "derived":
+        entry = entries.get(experiment.uses, {})
+    commit = entry.get("commit", "") if entry.get("measurements") else ""
+    return "" if commit == document["machine"].get("commit") else commit
 
 
 def chosen(experiment, document):

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cipher/mode/gcm_blocks.hpp"
-#include "exec/executor.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
 #include "message/raw_key.hpp"

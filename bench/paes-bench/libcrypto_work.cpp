@@ -11,7 +11,6 @@
 #include "cipher/mode/counter.hpp"
 #include "core/secret.hpp"
 #include "paes-bench/contender.hpp"
-#include "paes-bench/interrupt.hpp"
 #include "paes/error.hpp"
 
 namespace paes::cli {
@@ -161,10 +160,11 @@ AgreementBytes agree(EVP_PKEY_CTX* context) {
 
 class AgreementWork final : public LibcryptoWork {
  public:
-  explicit AgreementWork(const LibcryptoWorkSize& size) : LibcryptoWork(total_of(x25519, size)) {
+  AgreementWork(const LibcryptoWorkSize& size, const Cancel* cancel)
+      : LibcryptoWork(total_of(x25519, size)) {
     agreements_.reserve(size.agreements);
     for (std::uint64_t i = 0; i < size.agreements; ++i) {
-      stop_if_interrupted();
+      stream::check(cancel);
       const AgreementKey own = new_key();
       const AgreementKey peer = new_key();
       const AgreementContext of_peer = prepare(peer.get(), own.get());
@@ -216,11 +216,12 @@ LibcryptoWorkTotal total_of(std::string_view name, const LibcryptoWorkSize& size
 }
 
 std::unique_ptr<LibcryptoWork> make_libcrypto_work(std::string_view name,
-                                                   const LibcryptoWorkSize& size) {
+                                                   const LibcryptoWorkSize& size,
+                                                   const Cancel* cancel) {
   // The table's own name is kept, because the caller's may not last.
   const std::string_view kept = *std::find(std::begin(algorithms), std::end(algorithms), name);
   if (kept == x25519) {
-    return std::make_unique<AgreementWork>(size);
+    return std::make_unique<AgreementWork>(size, cancel);
   }
   return std::make_unique<StreamWork>(kept, size);
 }

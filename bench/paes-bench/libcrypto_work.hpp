@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/bytes.hpp"
+#include "stream/transfer/cancel.hpp"
 
 namespace paes::cli {
 
@@ -59,9 +60,11 @@ void check_libcrypto_algorithm(std::string_view name);
 // In both, `name` must be one of libcrypto_algorithms().
 [[nodiscard]] LibcryptoWorkTotal total_of(std::string_view name,
                                           const LibcryptoWorkSize& size) noexcept;
-// Keys, text and IV are random. Throws Error(failure) if libcrypto lacks the algorithm.
+// Keys, text and IV are random. Throws Error(failure) if libcrypto lacks the algorithm, and what
+// Cancel::check() throws. `cancel` may be null.
 [[nodiscard]] std::unique_ptr<LibcryptoWork> make_libcrypto_work(std::string_view name,
-                                                                 const LibcryptoWorkSize& size);
+                                                                 const LibcryptoWorkSize& size,
+                                                                 const Cancel* cancel = nullptr);
 
 // Encrypts or decrypts a part of a message that begins `offset` bytes, a multiple of 64, after the
 // block with the first counter. `iv` has 16 bytes: for chacha20 the counter as a little-endian

@@ -13,6 +13,7 @@
 #include "cli/decimal.hpp"
 #include "cli/report.hpp"
 #include "cli/work_options.hpp"
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "paes-bench/bench_commands.hpp"
@@ -300,8 +301,7 @@ int run(const MeasureKernelCommand& command) {
   if (command.share && clock.clock != BenchClock::wall) {
     throw Error(ErrorCode::usage, "--share: only the wall clock measures threads together");
   }
-  const auto executor = make_executor(
-      command.threads == 1 ? Schedule::serial : Schedule::omp_static, command.threads);
+  const auto executor = make_thread_pool(command.threads);
   executor->start();
   const std::vector<Combination> combinations = combine(command, executor->threads());
   const std::unique_ptr<Device> device = open_device(command, clock);

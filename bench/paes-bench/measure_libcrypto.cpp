@@ -12,7 +12,7 @@
 
 #include "cli/decimal.hpp"
 #include "cli/report.hpp"
-#include "exec/executor.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "paes-bench/bench_commands.hpp"
 #include "paes-bench/bench_report.hpp"
 #include "paes-bench/interrupt.hpp"
@@ -114,7 +114,7 @@ class LibcryptoContestant {
 class LibcryptoContest {
  public:
   LibcryptoContest(const MeasureLibcryptoCommand& command, const std::string& algorithm)
-      : work_(make_libcrypto_work(algorithm, command.size())) {
+      : work_(make_libcrypto_work(algorithm, command.size(), &cancel())) {
     for (const unsigned threads : command.threads) {
       // One thread has no schedule.
       for (std::size_t i = 0; i < (threads == 1 ? 1 : command.schedules.size()); ++i) {

@@ -11,13 +11,16 @@
 #include <cstdlib>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cli/decimal.hpp"
 #include "cli/report.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "kernel/registry.hpp"
 #include "message/raw_key.hpp"
 #include "paes-bench/bench_commands.hpp"
 #include "paes-bench/bench_report.hpp"
+#include "paes-bench/conditions.hpp"
 #include "paes-bench/contender.hpp"
 #include "paes-bench/evp_reference.hpp"
 #include "paes-bench/interrupt.hpp"
@@ -41,11 +44,17 @@ struct MeasureThreadsCommand {
   std::vector<std::uint64_t> piece_sizes = {std::uint64_t{256} << 10};
   std::vector<std::string> splits = {"pieces"};
   unsigned rounds = 5;
+  unsigned callers = 1;
+  unsigned busy_loops = 0;
+  bool is_after_fork = false;
   bool json = false;
 };
 
 // A turn repeats a short message until it takes this long.
 constexpr double least_turn_seconds = 0.01;
+// Before a turn: OpenMP's threads wait for the next loop by turning in circles, for longer than
+// most, and would be in the way of whoever has the next turn.
+constexpr std::chrono::milliseconds rest{5};
 
 struct NamedSplit {
   const char* name;
@@ -91,11 +100,12 @@ struct Text {
   PageBuffer encrypted;
   PageBuffer out;
 
-  Text(const CipherName& name, Direction way, std::uint64_t bytes)
+  // Each caller has as many of the messages.
+  Text(const CipherName& name, Direction way, std::uint64_t bytes, unsigned callers)
       : cipher(&name),
         direction(way),
         message_bytes(bytes),
-        messages(std::max<std::size_t>(least_text_bytes / bytes, 1)),
+        messages(std::max<std::size_t>(least_text_bytes / bytes / callers, 1) * callers),
         key(name.key_bytes),
         ivs(messages),
         plain(bytes * messages),
@@ -127,13 +137,15 @@ struct Text {
 class Contestant {
  public:
   Contestant(const Text& text, const NamedSplit& split, const Kernel& kernel, Schedule schedule,
-             unsigned threads, std::size_t piece_bytes)
+             unsigned threads, std::size_t piece_bytes, Callers& callers)
       : text_(text),
+        callers_(callers),
         split_(split),
         kernel_(kernel),
         executor_(make_executor(schedule, threads)),
         schedule_(executor_->threads() == 1 ? "serial" : name_of(schedule)),
-        piece_bytes_(piece_bytes) {
+        piece_bytes_(piece_bytes),
+        runs_(callers.count()) {
     executor_->start();
     if (split.split == Split::pieces) {
       key_ = std::make_unique<RawKey>(text.cipher->cipher, *text.cipher->mode, text.key, kernel);
@@ -149,7 +161,9 @@ class Contestant {
         break;
       }
       const double each = std::max(seconds / static_cast<double>(runs_), 1e-8);
-      runs_ = static_cast<std::uint64_t>(std::ceil(least_turn_seconds / each));
+      const std::uint64_t rounds = callers_.count();
+      runs_ = (static_cast<std::uint64_t>(std::ceil(least_turn_seconds / each)) + rounds - 1) /
+              rounds * rounds;
     }
   }
   void take_turn() { seconds_.push_back(turn() / static_cast<double>(runs_)); }
@@ -213,11 +227,14 @@ class Contestant {
     stop_if_interrupted();
     const MutableBytes out = text_.out.view();
     std::fill(out.begin(), out.end(), std::uint8_t{0});
+    std::this_thread::sleep_for(rest);
     const auto start = Clock::now();
-    for (std::uint64_t i = 0; i < runs_; ++i) {
-      run(i % text_.messages);
-      asm volatile("" : : "r"(out.data()) : "memory");
-    }
+    callers_.run([&](unsigned caller) {
+      for (std::uint64_t i = caller; i < runs_; i += callers_.count()) {
+        run(i % text_.messages);
+        asm volatile("" : : "r"(out.data()) : "memory");
+      }
+    });
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const std::size_t done = std::min<std::uint64_t>(runs_, text_.messages) * text_.message_bytes;
     if (!equal_constant_time(out.first(done), text_.wanted().view().first(done))) {
@@ -231,13 +248,14 @@ class Contestant {
   }
 
   const Text& text_;
+  Callers& callers_;
   const NamedSplit& split_;
   const Kernel& kernel_;
   std::unique_ptr<Executor> executor_;
   const char* schedule_;
   std::size_t piece_bytes_;
   std::unique_ptr<RawKey> key_;
-  std::uint64_t runs_ = 1;
+  std::uint64_t runs_;
   std::vector<double> seconds_;
 };
 
@@ -260,7 +278,7 @@ void check_split(const NamedSplit& split, const CipherName& cipher, Direction di
 }
 
 void check_message(const CipherName& cipher, Direction direction, std::uint64_t bytes,
-                   std::size_t messages) {
+                   std::size_t messages, unsigned callers) {
   if (cipher.is_gcm() || row_of(*cipher.mode).has_units ||
       formula_of(row_of(*cipher.mode).operation(direction)).is_chained()) {
     throw Error(ErrorCode::usage,
@@ -272,7 +290,7 @@ void check_message(const CipherName& cipher, Direction direction, std::uint64_t 
   }
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (3.0 * static_cast<double>(bytes) * static_cast<double>(messages) > memory / 2) {
+  if (3.0 * static_cast<double>(bytes) * static_cast<double>(messages) * callers > memory / 2) {
     throw Error(ErrorCode::usage, fmt::format("--size: {} would take more than half of the memory",
                                               exact_bytes(bytes)));
   }
@@ -281,10 +299,11 @@ void check_message(const CipherName& cipher, Direction direction, std::uint64_t 
 // Everything compared for one direction and size.
 class Contest {
  public:
-  Contest(const MeasureThreadsCommand& command, Direction direction, std::uint64_t bytes) {
+  Contest(const MeasureThreadsCommand& command, Direction direction, std::uint64_t bytes)
+      : callers_(command.callers) {
     for (const std::string& name : command.ciphers) {
       const CipherName& cipher = find_cipher_name(name);
-      texts_.emplace_back(cipher, direction, bytes);
+      texts_.emplace_back(cipher, direction, bytes, command.callers);
       enter(command, texts_.back());
     }
     for (Contestant& contestant : contestants_) {
@@ -321,7 +340,7 @@ class Contest {
           for (std::size_t i = 0; i < (threads == 1 ? 1 : command.schedules.size()); ++i) {
             for (const std::uint64_t piece_bytes : command.piece_sizes) {
               contestants_.emplace_back(text, split, kernel, parse_schedule(command.schedules[i]),
-                                        threads, piece_bytes);
+                                        threads, piece_bytes, callers_);
             }
           }
         }
@@ -329,6 +348,7 @@ class Contest {
     }
   }
 
+  Callers callers_;
   std::deque<Text> texts_;
   std::deque<Contestant> contestants_;
 };
@@ -340,7 +360,7 @@ void check_request(const MeasureThreadsCommand& command) {
     for (const std::string& cipher_name : command.ciphers) {
       const CipherName& cipher = find_cipher_name(cipher_name);
       for (const std::uint64_t bytes : command.message_bytes) {
-        check_message(cipher, direction, bytes, command.ciphers.size());
+        check_message(cipher, direction, bytes, command.ciphers.size(), command.callers);
       }
       for (const std::string& kernel : command.kernels) {
         (void)find_kernel(cipher, kernel);
@@ -355,8 +375,8 @@ void check_request(const MeasureThreadsCommand& command) {
   }
 }
 
-int run(const MeasureThreadsCommand& command) {
-  check_request(command);
+int measure(const MeasureThreadsCommand& command) {
+  const BusyLoops busy(command.busy_loops);
   ordered_json results = ordered_json::array();
   if (!command.json) {
     print_result(machine_line());
@@ -372,10 +392,26 @@ int run(const MeasureThreadsCommand& command) {
     }
   }
   if (command.json) {
-    print_json(
-        {{"command", "bench threads"}, {"machine", describe_machine()}, {"results", results}});
+    print_json({{"command", "bench threads"},
+                {"machine", describe_machine()},
+                {"conditions",
+                 {{"callers", command.callers},
+                  {"busy_loops", command.busy_loops},
+                  {"after_fork", command.is_after_fork}}},
+                {"results", results}});
   }
   return exit_done;
+}
+
+int run(const MeasureThreadsCommand& command) {
+  check_request(command);
+  if (!command.is_after_fork) {
+    return measure(command);
+  }
+  for (const std::string& schedule : command.schedules) {
+    make_executor(parse_schedule(schedule), 2)->on_each_thread([](unsigned) {});
+  }
+  return run_in_child([&] { return measure(command); });
 }
 
 Action declare(CLI::App& app) {
@@ -408,6 +444,16 @@ Action declare(CLI::App& app) {
                  "pieces (the default), or what others have tried: blocks, inside (SubBytes and "
                  "ShiftRows of a block in parallel), nested (both)")
       ->delimiter(',');
+  app.add_option("--callers", command->callers,
+                 "threads that encrypt messages of their own at the same time (the default is 1)")
+      ->check(decimal())
+      ->check(CLI::Range(1, 256));
+  app.add_option("--busy", command->busy_loops,
+                 "loops that keep processors busy meanwhile (the default is 0)")
+      ->check(decimal())
+      ->check(CLI::Range(0, 256));
+  app.add_flag("--after-fork", command->is_after_fork,
+               "measure in a forked child of a process that has used its threads");
   app.add_option("--runs", command->rounds, "rounds (the default is 5)")
       ->check(decimal())
       ->check(CLI::Range(1, 1000));

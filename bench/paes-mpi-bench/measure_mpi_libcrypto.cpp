@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 
+#include "cli/process.hpp"
 #include "mpi/placement.hpp"
 #include "mpi/together.hpp"
 #include "paes-bench/libcrypto_options.hpp"
@@ -34,10 +35,11 @@ ordered_json measure(const MpiLibcryptoCommand& command, const std::string& algo
   };
   std::unique_ptr<LibcryptoWork> work;
   mpi::together(ranks(), [&] {
-    work =
-        make_libcrypto_work(algorithm, {.message_bytes = share(all.message_bytes, all.piece_bytes),
-                                        .piece_bytes = all.piece_bytes,
-                                        .agreements = share(all.agreements, 1)});
+    work = make_libcrypto_work(algorithm,
+                               {.message_bytes = share(all.message_bytes, all.piece_bytes),
+                                .piece_bytes = all.piece_bytes,
+                                .agreements = share(all.agreements, 1)},
+                               &cancel());
   });
   std::exception_ptr failure;
   const auto run_all = [&] {

@@ -55,8 +55,8 @@ struct MemoryOptions : RunOptions {
   void declare(CLI::App& app, const char* about_bytes);
 };
 
-// Collective. The seconds from the moment when all ranks have begun to the moment when all have
-// ended.
+// Collective. The seconds from the moment when the first rank begins to the moment when all have
+// ended, the same on all ranks.
 [[nodiscard]] double seconds_of_all(const std::function<void()>& work);
 
 // {"median", "min", "max"}.

@@ -116,7 +116,7 @@ WrappedKey HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) cons
   const WipeOnExit wiped(ephemeral);
   random_bytes(ephemeral);
   libcrypto::x25519_public_key(ephemeral, share);
-  if (!libcrypto::x25519(ephemeral, their_x25519, secret.x25519) ||
+  if (!libcrypto::x25519({ephemeral, share}, their_x25519, secret.x25519) ||
       !libcrypto::ml_kem_768_encapsulate(
           Bytes(key_).first(ml_kem_768_public_key_bytes),
           MutableBytes(encapsulation).first(ml_kem_768_ciphertext_bytes), secret.ml_kem)) {
@@ -157,7 +157,7 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
     effort.spend(unwrap_us);
     SharedSecret secret;
     const Bytes share = Bytes(fields.encapsulation).last(x25519_bytes);
-    if (!libcrypto::x25519(expanded.x25519_key(), share, secret.x25519)) {
+    if (!libcrypto::x25519({expanded.x25519_key(), public_x25519}, share, secret.x25519)) {
       throw corrupt("an X25519 share of small order");
     }
     libcrypto::ml_kem_768_decapsulate(

@@ -26,7 +26,7 @@ Wire wire_of(const Ed25519PublicKey& key) {
 
 // Derives the key that wraps a file key for the SSH key `wire`, whose form on the Montgomery curve
 // is `recipient`. False if `peer` is of small order.
-[[nodiscard]] bool derive_wrap_key(Bytes secret_key, const X25519PublicKey& peer,
+[[nodiscard]] bool derive_wrap_key(const libcrypto::X25519Pair& own, const X25519PublicKey& peer,
                                    const X25519PublicKey& share, const X25519PublicKey& recipient,
                                    Bytes wire, WrapKey& wrap_key) {
   std::array<std::uint8_t, 32> product;
@@ -35,8 +35,10 @@ Wire wire_of(const Ed25519PublicKey& key) {
   const WipeOnExit wiped(shared_secret);
   std::array<std::uint8_t, 32> tweak;  // public
   libcrypto::hkdf_sha256({}, wire, bytes_of(label), tweak);
-  if (!libcrypto::x25519(secret_key, peer, product) ||
-      !libcrypto::x25519(tweak, product, shared_secret)) {
+  X25519PublicKey public_tweak;
+  libcrypto::x25519_public_key(tweak, public_tweak);
+  if (!libcrypto::x25519(own, peer, product) ||
+      !libcrypto::x25519({tweak, public_tweak}, product, shared_secret)) {
     return false;
   }
   std::array<std::uint8_t, 64> salt;
@@ -65,7 +67,7 @@ WrappedKey SshEd25519Recipient::wrap(Bytes file_key, const WaitReady& /*wait*/) 
   X25519PublicKey share;
   libcrypto::x25519_public_key(ephemeral, share);
   WrapKey wrap_key;
-  if (!derive_wrap_key(ephemeral, key_, share, key_, wire_, wrap_key)) {
+  if (!derive_wrap_key({ephemeral, share}, key_, share, key_, wire_, wrap_key)) {
     throw Error(ErrorCode::usage, "recipient: is of small order");
   }
   return {{{std::string(ssh_ed25519_type) + " " + ssh_tag(wire_) + " " + base64::encode(share),
@@ -95,7 +97,8 @@ std::optional<SecretBytes> SshEd25519Identity::unwrap(std::span<const Stanza> st
     const X25519Fields fields = read_x25519_fields(stanza, 3);
     effort.spend(unwrap_us);
     WrapKey wrap_key;
-    if (!derive_wrap_key(*key_, fields.share, fields.share, x25519_public_key_, wire_, wrap_key)) {
+    if (!derive_wrap_key({*key_, x25519_public_key_}, fields.share, fields.share,
+                         x25519_public_key_, wire_, wrap_key)) {
       throw corrupt("an ssh-ed25519 share of small order");
     }
     if (auto file_key = unwrap_file_key(wrap_key, fields.wrapped_key)) {

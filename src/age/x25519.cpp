@@ -51,8 +51,10 @@ X25519Fields read_x25519_fields(const Stanza& stanza, std::size_t argument_count
 bool has_small_order(const X25519PublicKey& key) {
   std::array<std::uint8_t, 32> any_scalar{};
   any_scalar[0] = 8;
+  X25519PublicKey its_public_key;
+  libcrypto::x25519_public_key(any_scalar, its_public_key);
   std::array<std::uint8_t, 32> product;
-  return !libcrypto::x25519(any_scalar, key, product);
+  return !libcrypto::x25519({any_scalar, its_public_key}, key, product);
 }
 
 X25519Recipient::X25519Recipient(const X25519PublicKey& key, const std::string& name) : key_(key) {
@@ -66,9 +68,10 @@ WrappedKey X25519Recipient::wrap(Bytes file_key, const WaitReady& /*wait*/) cons
   const WipeOnExit wiped(ephemeral);
   random_bytes(ephemeral);
   X25519PublicKey share;
+  libcrypto::x25519_public_key(ephemeral, share);
   SharedSecret shared_secret;
   const WipeOnExit wiped_secret(shared_secret);
-  if (!libcrypto::x25519(ephemeral, key_, shared_secret, share)) {
+  if (!libcrypto::x25519({ephemeral, share}, key_, shared_secret)) {
     throw of_small_order("recipient");
   }
   WrapKey wrap_key;
@@ -97,7 +100,7 @@ std::optional<SecretBytes> X25519Identity::unwrap(std::span<const Stanza> stanza
     effort.spend(unwrap_us);
     SharedSecret shared_secret;
     const WipeOnExit wiped(shared_secret);
-    if (!libcrypto::x25519(*key_, fields.share, shared_secret)) {
+    if (!libcrypto::x25519({*key_, public_key_}, fields.share, shared_secret)) {
       throw corrupt("an X25519 share of small order");
     }
     WrapKey wrap_key;

@@ -128,6 +128,21 @@ Key private_key(const char* algorithm, Bytes secret_key) {
                                              secret_key.size()));
 }
 
+// libcrypto computes a public key that it is not given.
+Key key_of(const X25519Pair& pair) {
+  assert(pair.secret_key.size() == x25519_bytes && pair.public_key.size() == x25519_bytes);
+  require_libcrypto();
+  const KeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, "X25519", nullptr));
+  std::array parameters = {octets(OSSL_PKEY_PARAM_PUB_KEY, pair.public_key),
+                           octets(OSSL_PKEY_PARAM_PRIV_KEY, pair.secret_key),
+                           OSSL_PARAM_construct_end()};
+  EVP_PKEY* made = nullptr;
+  require(context != nullptr && EVP_PKEY_fromdata_init(context.get()) == 1 &&
+              EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_KEYPAIR, parameters.data()) == 1,
+          "X25519");
+  return Key(made);
+}
+
 void read_public_key(const char* algorithm, const Key& own, MutableBytes public_key) {
   assert(public_key.size() == x25519_bytes);
   std::size_t written = public_key.size();
@@ -346,15 +361,12 @@ bool aes_decrypt(const char* name, Bytes key, Bytes iv, Bytes sealed, Bytes tag,
   return true;
 }
 
-bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret, MutableBytes public_key) {
+bool x25519(const X25519Pair& pair, Bytes peer, MutableBytes shared_secret) {
   assert(peer.size() == x25519_bytes && shared_secret.size() == x25519_bytes);
-  const Key own = private_key("X25519", secret_key);
+  const Key own = key_of(pair);
   const Key other(
       EVP_PKEY_new_raw_public_key_ex(nullptr, "X25519", nullptr, peer.data(), peer.size()));
   const KeyContext context(own ? EVP_PKEY_CTX_new_from_pkey(nullptr, own.get(), nullptr) : nullptr);
-  if (!public_key.empty()) {
-    read_public_key("X25519", own, public_key);
-  }
   std::size_t written = shared_secret.size();
   require(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
               EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,

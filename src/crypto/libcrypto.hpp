@@ -74,11 +74,13 @@ void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out
 [[nodiscard]] bool aes_decrypt(const char* cipher, Bytes key, Bytes iv, Bytes sealed, Bytes tag,
                                MutableBytes out);
 
-// RFC 7748, section 5. False if the shared secret is all zero, because `peer` is of small order.
-// Unless `public_key` is empty, it gets the public key of `secret_key`, which libcrypto computes
-// anyway.
-[[nodiscard]] bool x25519(Bytes secret_key, Bytes peer, MutableBytes shared_secret,
-                          MutableBytes public_key = {});
+// RFC 7748, section 6.1. Each has 32 bytes.
+struct X25519Pair {
+  Bytes secret_key;
+  Bytes public_key;  // from x25519_public_key(), which takes longer than all else of an exchange
+};
+// False if the shared secret is all zero, because `peer` is of small order.
+[[nodiscard]] bool x25519(const X25519Pair& own, Bytes peer, MutableBytes shared_secret);
 void x25519_public_key(Bytes secret_key, MutableBytes public_key);
 // RFC 8032, section 5.1.5.
 void ed25519_public_key(Bytes secret_key, MutableBytes public_key);

@@ -5,18 +5,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 
 namespace paes {
-
-enum class Schedule {
-  serial,  // one thread, in order; users cannot name it
-#define PAES_SCHEDULE(name) name,
-#include "exec/schedules.def"
-#undef PAES_SCHEDULE
-};
 
 class Executor {
  public:
@@ -24,9 +14,9 @@ class Executor {
 
   [[nodiscard]] virtual unsigned threads() const noexcept = 0;
 
-  // Starts the threads. Throws Error(failure) if the system cannot start that many; without this
-  // call, OpenMP would end the process when it tries. Call it before you make anything that must
-  // not be left half done.
+  // Starts the threads. Throws Error(failure) if the system cannot start that many. Call it before
+  // you make anything that must not be left half done, and with OpenMP before anything else: its
+  // run-time library ends the process where a thread cannot start.
   virtual void start() const = 0;
 
   // Calls fn(index) once for each index below count. After the first exception no further index is
@@ -40,27 +30,13 @@ class Executor {
 
 // The executor for callers that need no threads. It is never destroyed.
 [[nodiscard]] const Executor& serial_executor() noexcept;
-
-// Starts the executor's threads for the calling thread, unless it has started as many before:
-// OpenMP keeps a pool for each calling thread. Throws like start(). Libraries call it, because a
-// program must not end when its library cannot start a thread.
-void start_here(const Executor& executor);
+[[nodiscard]] std::unique_ptr<Executor> make_serial_executor();
 
 // Enough for any machine, and few enough that a typing error does no harm.
 inline constexpr unsigned max_threads = 4096;
 
-// `threads` 0 means one for every processor that this process may use. Throws Error(usage) above
-// max_threads. In a forked child, the forking thread gets new threads for each call, because it has
-// lost its own.
-[[nodiscard]] std::unique_ptr<Executor> make_executor(Schedule schedule, unsigned threads);
-
-// The name by which users choose the schedule, or "serial", which they cannot choose.
-[[nodiscard]] const char* name_of(Schedule schedule) noexcept;
-// The schedules that users can choose, in the order of schedules.def.
-[[nodiscard]] std::span<const Schedule> named_schedules() noexcept;
-// Their names, with commas between them.
-[[nodiscard]] std::string schedule_names();
-// Throws Error(usage) that lists the names if there is no such schedule.
-[[nodiscard]] Schedule parse_schedule(std::string_view name);
+// The threads that a caller asks for: 0 means usable_processors(). Throws Error(usage) above
+// max_threads.
+[[nodiscard]] unsigned checked_threads(unsigned threads);
 
 }  // namespace paes

@@ -59,6 +59,6 @@ constexpr Kernel row = {
 }  // namespace
 
 extern const Kernel kernel_bitslice =
-    wiping<row, StackUse{.prepare = 1536, .pieces = 1792, .chains = 1792, .gcm = 1920}>();
+    wiping<row, StackUse{.prepare = 1536, .pieces = 1792, .chains = 1792, .gcm = 2304}>();
 
 }  // namespace paes

@@ -132,8 +132,8 @@ consteval auto wiping_run() noexcept {
 }
 
 // How much stack the functions of a row may take: bytes, in multiples of 64. The values are some
-// hundred more than GCC 12 and Clang 14 were seen to take; each further 64 bytes cost a short
-// message one or two cycles.
+// hundred more than GCC 12 and Clang 14 were seen to take, and GCC 16 where that takes more; each
+// further 64 bytes cost a short message one or two cycles.
 struct StackUse {
   std::size_t prepare;
   std::size_t pieces;

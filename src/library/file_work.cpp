@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "stream/container/chunk_cipher.hpp"
 #include "stream/file/create_output.hpp"
@@ -35,12 +36,12 @@ WorkMaker::WorkMaker(const FileOptions& options)
             .piece_bytes = checked_piece_bytes(options),
             .cancel = options.cancel,
             .device_use = {device_.get(), WhenBusy::wait}},
-      executor_(make_executor(Schedule::omp_dynamic, options.threads)) {}
+      executor_(make_thread_pool(options.threads)) {}
 
 Work WorkMaker::for_items(std::uint64_t items, std::size_t items_a_buffer) const {
   Work work = work_;
   if (executor_->threads() > 1 && items > items_a_buffer) {
-    start_here(*executor_);
+    executor_->start();
     work.executor = *executor_;
   }
   return work;

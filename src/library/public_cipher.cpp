@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/thread_pool.hpp"
 #include "message/cipher_name.hpp"
 #include "message/padding.hpp"
 #include "message/raw_key.hpp"
@@ -33,7 +34,7 @@ struct PAES_HIDDEN RawCipher::State {
       : key(name.cipher, *name.mode, checked(name, key_bytes), find_kernel(name, options.kernel),
             options.unit_bytes),
         has_equal_halves(paes::has_equal_halves(*name.mode, key_bytes)),
-        executor(make_executor(Schedule::omp_dynamic, options.threads)) {}
+        executor(make_thread_pool(options.threads)) {}
 
   static Bytes checked(const CipherName& name, Bytes key_bytes) {
     if (key_bytes.size() != name.key_bytes) {
@@ -73,7 +74,7 @@ struct PAES_HIDDEN RawCipher::State {
   void crypt(Direction direction, RawPosition& position, Bytes in, MutableBytes out) const {
     const bool spread = executor->threads() > 1 && in.size() >= 2 * piece_bytes;
     if (spread) {
-      start_here(*executor);
+      executor->start();
     }
     key.crypt(direction, position, in, out, spread ? *executor : serial_executor(),
               spread ? piece_bytes : std::max<std::size_t>(in.size(), 1));
@@ -93,7 +94,7 @@ struct PAES_HIDDEN RawCipher::State {
       checked_messages.push_back({message.iv, message.in, message.out});
     }
     if (messages.size() > 1) {
-      start_here(*executor);
+      executor->start();
     }
     key.crypt_batch(direction, checked_messages, *executor);
   }

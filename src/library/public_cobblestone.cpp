@@ -9,6 +9,7 @@
 #include "core/forks.hpp"
 #include "core/secret.hpp"
 #include "exec/executor.hpp"
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "library/key_parts.hpp"
 #include "paes/cobblestone.hpp"
@@ -35,14 +36,13 @@ constexpr std::size_t chunks_a_turn = 16;
 // Chunks in memory do not depend on one another: threads share those of one call.
 class ChunkThreads {
  public:
-  explicit ChunkThreads(unsigned threads)
-      : executor_(make_executor(Schedule::omp_dynamic, threads)) {}
+  explicit ChunkThreads(unsigned threads) : executor_(make_thread_pool(threads)) {}
 
   // Starts the threads if that many chunks are work for several. Throws Error(failure) if they
   // cannot start.
   void start_for(std::size_t chunks) const {
     if (are_worth_it(chunks)) {
-      start_here(*executor_);
+      executor_->start();
     }
   }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cipher/mode/gcm_blocks.hpp"
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
 #include "paes/gcm.hpp"
@@ -41,14 +42,14 @@ void check_lengths(Bytes iv, Bytes aad, std::size_t in_bytes, std::size_t out_by
 struct PAES_HIDDEN Gcm::State {
   State(Bytes key_bytes, const GcmOptions& options)
       : key(key_bytes, find_kernel(Cipher::aes, options.kernel)),
-        executor(make_executor(Schedule::omp_static, options.threads)) {}
+        executor(make_thread_pool(options.threads)) {}
 
   // Whether threads share the work. Starts them if so.
   [[nodiscard]] bool spread(std::size_t bytes) const {
     if (executor->threads() == 1 || bytes < 2 * piece_bytes) {
       return false;
     }
-    start_here(*executor);
+    executor->start();
     return true;
   }
 

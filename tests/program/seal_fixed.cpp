@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "encrypt_with_salt.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 #include "stream/file/create_output.hpp"

@@ -516,6 +516,38 @@ def test_many_files_need_few_descriptors(folder, keys):
 FILES_TO_KILL = 1500
 
 
+OUTPUTS = {"encrypt": ("in", "out"), "decrypt": ("out", "back")}
+# The most that each small file may add. On a kernel with random numbers in user space (glibc 2.41) encryption makes five fewer.
+CALLS_OF_A_FILE = {"encrypt": 28, "decrypt": 22}
+
+
+def test_system_calls_of_a_file(folder, keys):
+    """What is true of a whole folder is asked for once, and a small file is read at once."""
+    can_trace = shutil.which("strace") and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], check=False)
+    if not can_trace or can_trace.returncode != 0:
+        pytest.skip("strace is missing, or may trace nothing here")
+
+    def calls(count, command, *arguments):
+        counts = folder / "counts"
+        top = folder / str(count)
+        result = subprocess.run(
+            ["strace", "-f", "-c", "-U", "calls,name", "-o", counts, program.PAES, command, "-T", "1", *arguments,
+             "--recursive", top / OUTPUTS[command][0], "--output-dir", top / OUTPUTS[command][1]],
+            env=program.clean_environment(), check=False, capture_output=True)
+        assert result.returncode == OK, result.stderr
+        return int(re.search(r"(\d+) total", counts.read_text())[1])
+
+    few, many = 40, 140
+    for count in (few, many):
+        (folder / str(count) / "in").mkdir(parents=True)
+        for number in range(count):
+            (folder / str(count) / "in" / f"{number:03}").write_bytes(os.urandom(4096))
+    for command, *keys_of_command in (("encrypt", "-r", keys.recipient), ("decrypt", "-i", keys.path)):
+        of_each = (calls(many, command, *keys_of_command) - calls(few, command, *keys_of_command)) / (many - few)
+        assert of_each <= CALLS_OF_A_FILE[command], f"{command}: {of_each} a file"
+    assert contents(folder / str(many) / "in") == contents(folder / str(many) / "back")
+
+
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
     top = tmp_path_factory.mktemp("many") / "source"

@@ -348,6 +348,19 @@ def test_threads_schedules_and_pieces_side_by_side():
         check_ratio(row, rows[0] if row["direction"] == "encrypt" else rows[len(rows) // 2])
 
 
+@pytest.mark.parametrize("options, callers, busy_loops, after_fork", [
+    ((), 1, 0, False), (("--callers", "3", "--busy", "1"), 3, 1, False), (("--after-fork",), 1, 0, True),
+    (("--after-fork", "--callers", "2"), 2, 0, True)])
+def test_threads_under_conditions(options, callers, busy_loops, after_fork):
+    """The bench compares each output with libcrypto's. Each caller has as many of the messages."""
+    document = bench("threads", "--cipher", "aes-256-ctr", "--size", "400KiB", "--piece", "64KiB", "--threads", "2,1",
+                     "--schedule", "pool,static,dynamic", "--runs", "2", *options)
+    validate(document, "bench-threads.schema.json")
+    assert document["conditions"] == {"callers": callers, "busy_loops": busy_loops, "after_fork": after_fork}
+    assert [row["schedule"] for row in document["results"]] == ["pool", "static", "dynamic", "serial"]
+    assert all(row["runs"] % callers == 0 for row in document["results"])
+
+
 def test_parallelism_inside_a_block_computes_the_same():
     """The bench compares each output with libcrypto's, and fails where it differs."""
     arguments = ("threads", "--kernel", "compute", "--split", "pieces,blocks,inside,nested", "--size", "160",
@@ -367,6 +380,7 @@ def test_parallelism_inside_a_block_computes_the_same():
     (["--size", "2000TiB"], "more than half of the memory"),
     (["--schedule", "guided"], "unknown name 'guided'"),
     (["--split", "sideways"], "unknown name 'sideways'"),
+    (["--callers", "0"], "--callers"),
     (["--split", "inside"], "compute"),
     (["--split", "inside", "--kernel", "compute", "--direction", "decrypt"], "encryption"),
     (["--direction", "verify"], "unknown name 'verify'"),

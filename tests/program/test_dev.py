@@ -99,18 +99,43 @@ def test_package_that_this_system_lacks(tree, dev):
     assert (process.returncode, out) == (1, "")
     first, second = err.splitlines()
     assert first.startswith("dev: installing g++ cmake ")
-    assert second.startswith("dev: this system has no package libcli11-dev libfmt-dev: Debian 12 and 13 ")
+    assert second.startswith("dev: this system has no package libcli11-dev libfmt-dev: Debian 12, 13 and testing ")
     assert " install " not in (tree / "build/apt.calls").read_text()
 
 
-def test_system_without_packages_of_debian(tree, dev):
+OF_OTHERS = {
+    "": "dev: neither Debian nor Ubuntu: nothing is installed, and CMake names what is missing",
+    "dnf": "dnf install gcc-c++ cmake ninja-build openssl-devel cli11-devel json-devel fmt-devel",
+    "apk": "apk add g++ cmake ninja openssl-dev cli11-dev nlohmann-json fmt-dev",
+    "pacman": "pacman -S --needed gcc cmake ninja openssl cli11 nlohmann-json fmt",
+    "zypper": "zypper install gcc-c++ cmake ninja libopenssl-devel cli11-devel nlohmann_json-devel fmt-devel",
+}
+
+
+@pytest.mark.parametrize("manager", OF_OTHERS)
+def test_system_without_packages_of_debian(tree, dev, manager):
     (tree / "tools/dpkg-query").unlink()
-    for name in ("bash", "sh", "dirname", "readlink", "nproc", "sed", "mkdir", "uname", "flock", "tee", "touch", "cat"):
+    for name in ("awk", "bash", "sh", "dirname", "readlink", "nproc", "sed", "mkdir", "uname", "flock", "tee", "touch", "cat"):
         (tree / "tools" / name).symlink_to(shutil.which(name))
+    if manager:
+        put(tree, manager, f"touch {tree}/called")
     process = dev("run", "inspect", "x", path="")
     out, err = process.communicate(timeout=LIMIT_S)
     assert (process.returncode, out) == (0, "paes inspect x\n")
-    assert err.splitlines()[0] == "dev: neither Debian nor Ubuntu: nothing is installed, and CMake names what is missing"
+    first, *others = err.splitlines()
+    assert first.endswith(OF_OTHERS[manager]) and first.startswith("dev: neither Debian nor Ubuntu: nothing is installed")
+    assert not any("neither" in line for line in others)
+    assert not (tree / "called").exists()
+
+
+def test_names_of_other_systems_are_complete():
+    """One name, or "-", for each system, and for every package that a build of paes itself needs."""
+    text = DEV.read_text()
+    header, *rows = [line.split() for line in re.search(r"other_names\(\) .*?END'\n(.*?)\nEND", text, re.DOTALL)[1].splitlines()]
+    assert header == ["Debian", "dnf", "apk", "pacman", "zypper"]
+    assert {len(row) for row in rows} == {5}
+    wanted = re.search(r"^packages_run=\((.*?)\)$", text, re.MULTILINE)[1].split()
+    assert wanted and set(wanted) <= {row[0] for row in rows if "-" not in row}
 
 
 def let_go(path):

@@ -27,7 +27,7 @@ from laboratory import (  # noqa: E402
     answers, beside, bounds, device, distil, energy, figures, lab, markdown, mpi, namespaces, page,
     programs as lab_programs, published, results, tables, values)
 from laboratory.experiment import (  # noqa: E402
-    Experiment, Failed, Measured, OutOfTime, Shown, TimedOut, Unavailable)
+    Counterpart, Experiment, Failed, Measured, OutOfTime, Panel, Series, Shown, TimedOut, Unavailable)
 from laboratory.presentation import presentation  # noqa: E402
 
 RECORDED = sorted(BENCH.glob("results/*-lab-*.json"))
@@ -50,6 +50,10 @@ FORMULAS = {
     "per second": lambda seconds, count: 1 / (seconds / count),
     "mega": lambda x: x / 1e6,
     "KiB": lambda said: float(said.removesuffix("KB")),
+    "half range": lambda median, least, most: 100 * (most - least) / (2 * median),
+    "times for percent less": lambda percent: 1 / (1 - percent / 100),
+    "to the sum": lambda one, first, second: 1 / (first / one + second / one),
+    "bytes meanwhile": lambda seconds, items, other, count: (seconds / items) * (count / other),
     "percent for both": lambda one, other, all: one / all * 100 + other / all * 100,
     "beyond a share": lambda parallel, sequential, count: (parallel * count - sequential) / count,
     "ratio after speedups": lambda ratio, first, second: ratio / first * second,
@@ -829,6 +833,69 @@ def test_each_quantity_that_was_published_has_a_row(recorded):
             assert is_table or any(of == study and one.startswith(words) for of, one in said), (study, place)
 
 
+def test_a_figure_stands_once_in_the_opening_table(recorded):
+    """Speedups of ranks are E3's, or E15's if it measured a cluster. No row shows a place of published.json, and what two ranks
+    did stands beside one published number of cores."""
+    rows = list(beside.rows(all_experiments(), recorded[:1]))
+    said = [(row.claim.study, row.says[0]) for row in rows]
+    assert len(said) == len(set(said))
+    assert not any("/" in what or "_" in what for _, what in said)
+    one = Counterpart("pousa.mpi-linear", "time_s/mpi_8/5")  # a figure by size, which a claim names alone
+    assert beside.named("pousa", one) == "time to encrypt [tiempo de ejecuci\u00f3n], MPI, 8 cores, 255 MB"
+    of_mpi = [row for row in rows if "speedup [" in row.says[0] and "MPI" in row.says[0]]
+    assert [row.experiment for row in of_mpi] == ["E3"] * 3
+    assert [any(isinstance(part, values.Value) for part in row.here[0]) for row in of_mpi] == [True, False, False]
+    assert "no run had 16 ranks" in markdown.words(of_mpi[1].here[0])
+    document = json.loads(json.dumps(recorded[0]))
+    for row in document["experiments"]["E15"]["measurements"]:
+        if row["of"].get("ranks") == 2:
+            row["of"] |= {"ranks": 16, "machines": 4}
+    of_mpi = [row for row in beside.rows(all_experiments(), [document])
+              if "speedup [" in row.says[0] and "MPI, 16 cores" in row.says[0]]
+    assert [(row.experiment, any(isinstance(part, values.Value) for part in row.here[0])) for row in of_mpi] == [("E15", True)]
+
+
+def test_what_another_build_measured_says_so(recorded):
+    document = json.loads(json.dumps(recorded[0]))
+    for name, entry in document["experiments"].items():
+        entry["commit"] = "0123456789ab" if name == "E1" else document["machine"]["commit"]
+    summary = markdown.make(all_experiments(), [document])
+    sections = {section.partition(".")[0]: section for section in summary.split("\n## ")}
+    # E3 is made of E1's measurements.
+    assert [name for name, section in sections.items() if "Measured by paes 0123456789ab" in section] == ["E1", "E3"]
+    assert page.make(all_experiments(), [document]).count("Measured by paes 0123456789ab") == 2
+
+
+def test_the_overview_counts_verdicts(recorded):
+    made = page.make(all_experiments(), recorded[:1])
+    overview = made.partition("<h2>In short</h2>")[2].partition("<h2>Machines</h2>")[0]
+    for experiment in all_experiments():
+        shown, _ = presentation(experiment, recorded[0])
+        assert bool(shown.counts) == (len(shown.verdicts) > 1)
+        assert not shown.counts or f"({shown.counts})" in overview
+
+
+def test_captions_say_what_is_shown(recorded):
+    (experiment,) = [one for one in all_experiments() if one.name == "E3"]
+    panels = presentation(experiment, recorded[0])[0].panels
+    said = page.figure_caption(panels)
+    assert said.startswith("Speedup against cores: times as fast by threads, ranks or cores. Speedup against size: ")
+    assert said.endswith("Measured here: filled. Published: dashed or hatched. Perfect scaling: dotted.")
+
+
+def test_points_that_lie_on_each_other_are_seen():
+    """What is drawn first is larger. A level has no points."""
+    one = [values.given(1), values.given(2)]
+    panel = Panel("A figure", "x", "y", [Series("first", one, one), Series("second", one, one),
+                                         Series("level", one, [values.given(3)] * 2, "published", is_level=True)], least=1)
+    drawing, axes = figures.drawing(panel)
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert lines["first"].get_markersize() > lines["second"].get_markersize()
+    assert lines["level"].get_marker() in ("", "None") and lines["second"].get_marker() not in ("", "None")
+    assert axes.get_ylim()[0] <= 1 and axes.get_ylim()[0] > 0
+    figures.plt.close(drawing)
+
+
 def test_a_disturbed_figure_is_marked(recorded):
     document = json.loads(json.dumps(recorded[0]))
     for share, wanted in ((0.5, True), (0.0, False)):
@@ -1162,7 +1229,8 @@ if sys.argv[0].endswith("paes-bench"):
     row = {{"cipher": "aes-128-ecb", "kernel": "compute", "split": "pieces", "direction": "encrypt", "schedule": "serial",
            "threads": 1, "oversubscribed": False, "piece_bytes": 262144, "rounds": 1, "runs": 1, "gb_per_s": 0.01,
            "ratio_to_first": {{"median": 1, "min": 1, "max": 1}}}}
-    print(json.dumps({{"command": "bench threads", "machine": json.load(open("{folder}/machine")), "results": [
+    print(json.dumps({{"command": "bench threads", "machine": json.load(open("{folder}/machine")),
+        "conditions": {{"callers": 1, "busy_loops": 0, "after_fork": False}}, "results": [
         {{**row, "bytes": int(count), "seconds_median": int(count) / 1e7, "seconds_min": int(count) / 1e7,
          "seconds_max": int(count) / 1e7}} for count in options["--size"].split(",")]}}))
     sys.exit()
@@ -1248,8 +1316,8 @@ def test_ranks_run_on_a_cluster(on_cluster, tmp_path, arguments, environment, st
         assert speedups[ranks, "speedup with scatter and gather"] == pytest.approx(ranks / 3)
 
     summary = report_of(tmp_path / "result.json", "E15", "E16")
-    assert (f"Here: 32 ranks on 4 hosts (4 machines with 32 cores, started by {said}) were 32.0 times as fast as the "
-            "sequential program at 255 MiB, 100 % of perfect scaling") in summary
+    assert "Here: 32 ranks reached 100 % of 32 times the sequential program's speed at 255 MiB, and least at " in summary
+    assert f"the ranks ran on 4 hosts (4 machines with 32 cores, started by {said})" in summary
     assert "**Holds here.**" in summary and "| 32 ranks | 4 | 4 | 32 |" in summary
     tree = html5lib.HTMLParser(namespaceHTMLElements=False).parse((tmp_path / "page.html").read_text())
     (figure,) = figures_of(tree, "e15")
@@ -1265,6 +1333,26 @@ def test_ranks_without_a_core_each_are_told_and_not_judged(on_cluster, tmp_path)
     assert ("Here: no number of ranks above one had a core for each: 4 ranks ran on 4 hosts (1 machine with 2 cores, started "
             "by mpirun)") in summary
     assert "Holds here" not in summary and "| 4 ranks (oversubscribed) | 4 | 1 | 2 |" in summary
+
+
+def test_the_sequential_program_has_as_many_runs_as_ranks(on_cluster, tmp_path):
+    """A turn of either is the median of the same number of runs, and there are as many turns."""
+    done, calls = on_cluster("--only", "E15", "--full", "--ranks", "1,2", "--sizes", "1KiB,15MiB", "--hostfile",
+                             tmp_path / "hosts")
+    assert done.returncode == 0, done.stderr
+    runs = {}
+    for call in calls:
+        found = re.search(r"/(paes-bench threads|paes-mpi-bench \w+) .*--runs (\d+)", call)
+        sizes = re.search(r"--(?:size|bytes) (\d+)", call)[1]
+        runs.setdefault((sizes, found[2]), []).append(found[1])
+    assert set(runs) == {("1024", "9"), (str(15 << 20), "1")}
+    for which in runs.values():
+        assert which.count("paes-bench threads") >= 3
+        assert which.count("paes-mpi-bench memory") == which.count("paes-mpi-bench scatter") == 2 * which.count("paes-bench threads")
+    rows = results.load(tmp_path / "result.json")["experiments"]["E15"]["measurements"]
+    assert min(row["rounds"] for row in rows) >= 3
+
+
 
 
 def test_a_quick_run_without_a_cluster_leaves_it_to_e1(on_cluster, tmp_path):

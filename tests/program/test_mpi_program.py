@@ -340,6 +340,26 @@ def test_bench(library, folder):
 
 
 @mpi.each_library
+def test_the_clock_starts_with_the_first_rank(library):
+    """Ranks that share one processor begin one after the other. No run can be shorter than the processor time that the work
+    takes, which a clock that starts with the last rank would say of many."""
+    work = ("--cipher", "aes-128-ecb", "--kernel", "compute", "--json")
+    done = program.run("kernel", *work, "--size", "64KiB", "--threads", "1", "--seconds", "0.5", "--clock", "cpu",
+                       binary=program.BENCH)
+    (row,) = json.loads(done.out)["results"]
+    one_processor = ("-c", min(os.sched_getaffinity(0)))
+    for kind, phase in (("memory", "seconds"), ("scatter", "compute_seconds")):
+        result = mpi.succeed(library, 4, *one_processor, mpi.test_program(library, "paes-mpi-bench"), kind, *work,
+                             "--bytes", "64KiB", "--threads", 1, "--runs", 50, program_path="taskset")
+        (measured,) = json.loads(result.out)["results"]
+        assert measured[phase]["min"] > 0.8 * row["seconds_median"], (kind, measured, row)
+        if kind == "scatter":
+            phases = [measured[f"{name}_seconds"] for name in ("scatter", "compute", "gather")]
+            assert sum(part["min"] for part in phases) <= measured["seconds"]["min"]
+            assert measured["seconds"]["max"] <= sum(part["max"] for part in phases)
+
+
+@mpi.each_library
 def test_bench_refuses(library, folder):
     if library != "mpi.openmpi":
         fail(library, 2, "memory", "--cipher", "aes-256-cbc", code=USAGE,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A kernel and a subcommand are one file and one line: both are added to a copy of the tree, which is built.
-# And what is generated from the tables is looked at: `./dev generate --check` names what is stale.
+# And what is generated from the tables is looked at: `./dev generate --check` names what is stale. A copy
+# with a file for which the compiler has a warning is built, too.
 import os
 import re
 import shutil
@@ -120,14 +121,14 @@ def test_an_enumeration_that_lacks_a_row_is_renewed(tmp_path):
     assert schema.read_text() == right
 
 
-def build(tree):
-    """Compiles paes of a copy of the tree, with what ccache has from this tree's own build."""
+def build(tree, target="paes", launcher="ccache"):
+    """Compiles a target of a copy of the tree, with what ccache has from this tree's own build."""
     environment = os.environ | {"CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1",
                                 "CCACHE_SLOPPINESS": "pch_defines, time_macros"}
     for command in [
         ["cmake", "--preset", "release", "-DPAES_TESTS=OFF", "-DPAES_CUDA=OFF", "-DPAES_LIBRARY=OFF",
-         "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"],
-        ["ninja", "-C", "build/release", "paes"],
+         f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"],
+        ["ninja", "-C", "build/release", target],
     ]:
         done = subprocess.run(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               check=False)
@@ -182,3 +183,27 @@ def test_a_subcommand_and_a_kernel_are_one_file_and_one_line_each(tmp_path, monk
         assert "--mood" in offered_by("paes", "paes", "greet", "-"), offered_by
     assert test_completions.by_bash("paes", "paes", "greet", "--mood", "") == ["calm", "loud"]
     assert "compute_too" in test_completions.by_bash("paes", "paes", "encrypt", "--kernel", "comp")
+
+
+@pytest.mark.skipif(shutil.which("ccache") is None, reason="ccache is not installed: all of a library would be compiled")
+def test_a_warning_ends_no_build_but_a_check(tmp_path):
+    copy(tmp_path, [*BUILT_FROM, "tools/check/warnings"])
+    source = tmp_path / "src/core/forks.cpp"
+    right = source.read_text()
+    source.write_text(right + "namespace { void nobody_calls_this() {} }\n")
+
+    def check():
+        command = [tmp_path / "tools/check/warnings", tmp_path / "build/release"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    # What `./dev` sets.
+    launcher = f"{tmp_path}/tools/keep_warnings;ccache"
+    build(tmp_path, "paes_core", launcher)
+    code, said = check()
+    assert code == 1 and "forks.cpp" in said and "nobody_calls_this" in said
+    build(tmp_path, "paes_core", launcher)
+    assert check()[0] == 1, "it is not forgotten"
+    source.write_text(right)
+    build(tmp_path, "paes_core", launcher)
+    assert check() == (0, "")

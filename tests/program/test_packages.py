@@ -87,6 +87,26 @@ def test_programs_are_hardened_and_need_no_cuda(unpacked):
         assert not re.search(r"NEEDED.*(cuda|nvidia)|R(UN)?PATH", shown), shown
 
 
+def test_distributions_build_is_hardened(results, tmp_path):
+    """What Debian's blhc finds in the commands of a build with dpkg's flags, as on a distribution's machine."""
+    if shutil.which("blhc") is None:
+        pytest.skip("blhc is missing (Debian package blhc)")
+    tree = shutil.copytree(OUTPUT / "source", tmp_path / "tree", symlinks=True, ignore=lambda folder, _: ["build"] if folder == str(OUTPUT / "source") else [])
+    environment = {name: value for name, value in os.environ.items() if not re.search("FLAGS|PAES_CUDA", name)}
+    subprocess.run(["debian/rules", "override_dh_auto_configure"], cwd=tree, env=environment, check=True, capture_output=True)
+    commands = subprocess.run(
+        ["ninja", "-C", tree / "build/package", "-t", "commands", "packaged"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    assert "nvcc" not in commands
+    log = tmp_path / "log"
+    # blhc reads what follows these lines.
+    log.write_text(f"dpkg-buildpackage: info: source package paes\ndpkg-buildpackage: info: host architecture amd64\n{commands}")
+    done = subprocess.run(["blhc", "--all", log], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    log.write_text(log.read_text().replace("-fstack-protector-strong", ""))
+    assert subprocess.run(["blhc", "--all", log], capture_output=True, check=False).returncode != 0
+
+
 # ---- the static program
 
 
@@ -94,6 +114,16 @@ def test_static_program_is_one_small_file(results):
     assert results["static"].stat().st_size < 10_000_000
     shown = subprocess.run(["readelf", "-lW", results["static"]], capture_output=True, text=True, check=True).stdout
     assert "INTERP" not in shown
+
+
+def test_static_program_has_threads_of_its_own_alone(results, tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_bytes(bytes(1 << 20))
+    arguments = ["encrypt", "-T", "2", "--new-identity", tmp_path / "key", plain]
+    for name in ("static", "dynamic"):
+        program.fail(*arguments, "--schedule", name, binary=results["static"], code=program.USAGE,
+                     says=f"unknown name '{name}'\n.*built without OpenMP, and has: pool")
+    program.succeed(*arguments, "--schedule", "pool", binary=results["static"])
 
 
 # A provider of OpenSSL that only says that it was loaded.
@@ -146,9 +176,11 @@ PROCESSORS = {"qemu64": ("bitslice", "bitslice"), "Westmere": ("bitslice", "bits
 def test_static_program_on_emulated_processors(results, processor, tmp_path):
     if os.uname().machine != "x86_64":
         pytest.skip("these processors are x86-64's")
-    if shutil.which("qemu-x86_64-static") is None:
-        pytest.skip("qemu-x86_64-static is missing (Debian package qemu-user-static)")
-    emulated = ["qemu-x86_64-static", "-cpu", processor]
+    # Newer systems have the static one under the other name.
+    emulator = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
+    if emulator is None:
+        pytest.skip("qemu-x86_64 is missing (Debian package qemu-user-static, from forky on qemu-user)")
+    emulated = [emulator, "-cpu", processor]
     shown = program.succeed("devices", prefix=emulated, binary=results["static"]).out.decode()
     assert tuple(re.findall(r"^\* (\w+) +yes", shown, re.MULTILINE)) == PROCESSORS[processor]
     plain = tmp_path / "plain"
@@ -160,6 +192,42 @@ def test_static_program_on_emulated_processors(results, processor, tmp_path):
     assert back.read_bytes() == plain.read_bytes()
     program.succeed("decrypt", "-f", "-i", key, "-o", back, sealed, prefix=emulated, binary=results["static"])
     assert back.read_bytes() == plain.read_bytes()
+
+
+# ---- an image of it
+
+
+def test_container_image(results, tmp_path):
+    """packaging/container makes it of the static program; it encrypts in a folder of the caller."""
+    if shutil.which("buildah") is None:
+        pytest.skip("buildah is missing (Debian package buildah)")
+    storage = ["--root", tmp_path / "root", "--runroot", tmp_path / "runroot", "--storage-driver", "vfs"]
+
+    def buildah(command, *words):
+        done = subprocess.run(["buildah", *storage, command, *words], capture_output=True, text=True, check=False, cwd=folder)
+        if command == "bud" and re.search("Operation not permitted|permission denied|user namespace", done.stderr, re.IGNORECASE):
+            pytest.skip(f"buildah cannot build here: {done.stderr.strip().splitlines()[-1]}")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    folder = tmp_path / "context"
+    folder.mkdir()
+    shutil.copy(results["static"], folder)
+    # As a browser leaves it.
+    (folder / results["static"].name).chmod(0o644)
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "plain").write_text("text")
+    isolation = ["--isolation", "chroot"]
+    processor = f"PROCESSOR={os.uname().machine}"
+    buildah("bud", *isolation, "--build-arg", processor, "--tag", "paes", "--file", ROOT / "packaging/container/Containerfile", ".")
+    container = buildah("from", "--pull-never", "localhost/paes")
+    inside = buildah("mount", container)
+    assert [path.name for path in Path(inside).iterdir() if path.is_file()] == ["paes"]
+    assert json.loads(buildah("inspect", "--format", "{{json .OCIv1.Config.Entrypoint}}", container)) == ["/paes"]
+    for words in (["encrypt", "--new-identity", "key.txt", "plain"], ["decrypt", "-i", "key.txt", "-o", "again", "plain.paes"]):
+        buildah("run", *isolation, "--volume", f"{work}:/work", container, "--", "/paes", *words)
+    assert (work / "again").read_text() == "text"
 
 
 # ---- the SBOM
@@ -341,6 +409,31 @@ def test_installed_programs(machine):
 def test_device_is_built_in_and_needs_no_driver(machine):
     shown = machine.run("paes", "devices")
     assert ("this build has no CUDA" in shown) != HAS_CUDA, shown
+
+
+def paragraphs(path):
+    """The paragraphs of a control file of Debian's: field -> value."""
+    for text in path.read_text().strip().split("\n\n"):
+        yield {line.split(":")[0]: line.split(":", 1)[1].strip() for line in text.splitlines() if line[:1].strip(" #")}
+
+
+def test_tests_of_the_source_package(machine):
+    """As autopkgtest runs them: with the packages and what each test depends on."""
+    shutil.copytree(ROOT / "examples", machine.folder / "tree/examples")
+    shutil.copytree(ROOT / "packaging/debian", machine.folder / "tree/debian")
+    tests = list(paragraphs(ROOT / "packaging/debian/tests/control"))
+    assert {test["Tests"] for test in tests} == {path.name for path in (ROOT / "packaging/debian/tests").iterdir()} - {"control"}
+    for test in tests:
+        others = [name for name in test["Depends"].split(", ") if name not in INSTALLED]
+        if others:
+            machine.run("apt-get", "install", "-y", *others)
+        machine.shell(f"""
+            cd tree
+            code=0
+            AUTOPKGTEST_TMP=$(mktemp -d) debian/tests/{test["Tests"]} || code=$?
+            [ "$code" = 0 ] || {{ [ "$code" = 77 ] && [ {test["Tests"]} = mount ] && [ ! -e /dev/fuse ]; }}
+        """)
+    machine.shell("rm -rf tree")
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/recipes.md"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Threads that the system refuses: the OpenMP run-time libraries would end the process themselves, in
-# the middle of things. paes asks first, says so in one line and leaves nothing behind.
+# Threads that the system refuses: paes starts them first, says so in one line and leaves nothing
+# behind. OpenMP's run-time libraries would end the process themselves, in the middle of things.
 import os
 import subprocess
 import tempfile
@@ -10,9 +10,23 @@ import program
 import pytest
 from program import FAILURE, OK, PAES, fail, run, succeed
 
-# No machine has the memory for such a stack.
-NO_THREADS = ["env", "OMP_STACKSIZE=100000G"]
+NO_THREADS = """
+#include <errno.h>
+#include <pthread.h>
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*begin)(void*), void* argument) {
+  return EAGAIN;
+}
+"""
 SAYS = r"threads: only 1 of 2 could be started\n.*-T 1"
+
+
+# Options, and what runs a program without threads: none of ours, or none of OpenMP's, whose stacks
+# would have a size that no machine has.
+@pytest.fixture(params=["pool", "static", "dynamic"])
+def refused(request, preloaded):
+    if request.param == "pool":
+        return ["-T", "2"], preloaded(NO_THREADS)
+    return ["-T", "2", "--schedule", request.param], ["env", "OMP_STACKSIZE=100000G"]
 
 
 @pytest.fixture
@@ -22,25 +36,26 @@ def plain(folder, random_bytes):
     return path
 
 
-def test_no_key_is_left_that_opens_nothing(plain, folder):
+def test_no_key_is_left_that_opens_nothing(plain, folder, refused):
+    options, prefix = refused
     before = program.tree(folder)
-    arguments = ["encrypt", "-T", "2", "--new-identity", folder / "key", plain]
-    fail(*arguments, prefix=NO_THREADS, code=FAILURE, says=SAYS)
+    fail("encrypt", *options, "--new-identity", folder / "key", plain, prefix=prefix, code=FAILURE, says=SAYS)
     assert program.tree(folder) == before
     fail(
-        *("encrypt", "-T", "2", "--new-identity", folder / "key", "-"),
+        *("encrypt", *options, "--new-identity", folder / "key", "-"),
         stdin=b"from a pipe",
-        prefix=NO_THREADS,
+        prefix=prefix,
         code=FAILURE,
         says=SAYS,
     )
     assert program.tree(folder) == before
 
 
-def test_no_part_of_an_output_is_left(plain, folder, keys):
+def test_no_part_of_an_output_is_left(plain, folder, keys, refused):
+    options, prefix = refused
     with open(folder / "out", "wb") as out:
         done = subprocess.run(
-            [*NO_THREADS, PAES, "encrypt", "-T", "2", "-r", keys.recipient, "-o", "-", plain],
+            [*prefix, PAES, "encrypt", *options, "-r", keys.recipient, "-o", "-", plain],
             stdout=out,
             stderr=subprocess.PIPE,
             check=False,
@@ -51,20 +66,21 @@ def test_no_part_of_an_output_is_left(plain, folder, keys):
 
 
 @pytest.mark.parametrize("command", ["decrypt", "verify"])
-def test_decryption_says_so_too(command, plain, folder, keys):
+def test_decryption_says_so_too(command, plain, folder, keys, refused):
+    options, prefix = refused
     succeed("encrypt", "-r", keys.recipient, plain)
     plain.unlink()
     before = program.tree(folder)
-    arguments = [command, "-T", "2", "-i", keys.path, folder / "plain.paes"]
-    fail(*arguments, prefix=NO_THREADS, code=FAILURE, says=SAYS)
+    arguments = [command, *options, "-i", keys.path, folder / "plain.paes"]
+    fail(*arguments, prefix=prefix, code=FAILURE, says=SAYS)
     assert program.tree(folder) == before
 
 
-def test_what_needs_one_thread_starts_none(plain, folder):
+def test_what_needs_one_thread_starts_none(plain, folder, refused):
+    options, prefix = refused
     os.truncate(plain, 1024)
-    succeed("encrypt", "-T", "2", "--new-identity", folder / "key", plain, prefix=NO_THREADS)
-    succeed("decrypt", "-T", "1", "-f", "-i", folder / "key", f"{plain}.paes", prefix=NO_THREADS)
-
+    succeed("encrypt", *options, "--new-identity", folder / "key", plain, prefix=prefix)
+    succeed("decrypt", "-T", "1", "-f", "-i", folder / "key", f"{plain}.paes", prefix=prefix)
 
 
 def test_a_limit_of_processes(random_bytes):

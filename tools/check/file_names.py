@@ -14,7 +14,7 @@ import sys
 SUFFIXES = {".c", ".cpp", ".cu", ".def", ".h", ".hpp", ".py", ".sh"}
 
 # Names that a tool requires.
-REQUIRED = {"__init__", "conftest", "main"}
+REQUIRED = {"__init__", "conanfile", "conftest", "main"}
 
 # Interfaces, whose users name them with "paes": the C++ and C headers, and the Python package. Also programs that imitate other people's.
 INTERFACES = ("include/paes/", "python/src/paes/", "examples/")

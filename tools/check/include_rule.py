@@ -44,7 +44,7 @@ PROGRAMS = {"apps": ["cli", "paes", "paes-mpi", "paes-mount"], "bench": ["paes-b
 # Headers for a few folders only. cpuid.h stands beside the intrinsics about which it decides.
 HOMES = {
     r"(imm|x86|wmm|emm|smm|tmm|nmm|pmm|xmm|amm)intrin\.h|cpuid\.h|arm_neon\.h": {"src/kernel", "bench/rows"},
-    r"omp\.h": {"src/exec"},
+    r"omp\.h": {"src/exec/schedule"},
     r"cuda[a-z_]*\.h|nv.*\.h": {"src/cuda"},
     r"mpi\.h": {"src/mpi"},
     r"fuse3/.*|fuse.*\.h": {"apps/paes-mount"},

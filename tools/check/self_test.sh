@@ -45,7 +45,7 @@ must_fail "a reversed include" "$here/include_rule.py" .
 echo '#include <immintrin.h>' >src/core/bad.hpp
 must_fail "immintrin.h outside src/kernel" "$here/include_rule.py" .
 echo '  #  include <omp.h>' >src/core/bad.hpp
-must_fail "omp.h outside src/exec" "$here/include_rule.py" .
+must_fail "omp.h outside src/exec/schedule" "$here/include_rule.py" .
 rm src/core/bad.hpp
 mkdir -p src/mpi src/stream
 echo '#include <mpi.h>' >src/mpi/good.hpp
@@ -229,6 +229,28 @@ echo 'int some() { return }' >some.cpp
 must_fail "a compiler that failed" ninja --quiet
 cd ..
 
+# Public headers: two without a reason to warn, and a page; then each with one, and a page without a
+# program.
+mkdir -p headers/include/paes headers/docs
+cd headers
+public_headers() {
+  cp "$root"/include/paes/{error.h,error.hpp,export.h} include/paes
+  # shellcheck disable=SC2016  # these are no commands
+  printf '```cpp\nint main() {%s}\n```\n' "${1:-}" >docs/library.md
+  [ $# -lt 3 ] || echo "$3" >>"include/paes/$2"
+  "$here/public_headers" .
+}
+must_pass public_headers
+must_fail "a warning in a header of C" public_headers '' error.h 'static inline int some(void) { int unused; return 1; }'
+must_fail "a warning in a header of C++" public_headers '' error.hpp 'inline int some() { int unused; return 1; }'
+must_fail "a warning in a program of the page" public_headers ' int unused; '
+page_without_program() {
+  echo text >docs/library.md
+  "$here/public_headers" .
+}
+must_fail "a page without a program" page_without_program
+cd ..
+
 # C interface: the recorded one; then headers that lack, change or add something, a declaration that
 # the check does not understand, a library without a function.
 mkdir interface
@@ -381,4 +403,25 @@ echo 'int* first() { return nullptr; }' >src/second.cpp
 must_pass tidy
 echo 'int* first() { return 0; }' >src/second.cpp
 must_fail "a finding in a file that defines its neighbour's name" tidy
+cd ..
+
+# Recipes: good ones, then one that cannot be parsed, one with an option that CMake lacks, one without a
+# library, one that knows a sum.
+mkdir recipes
+(cd "$root" && cp --parents -r packaging/recipes CMakeLists.txt apps/CMakeLists.txt cmake src/mpi/CMakeLists.txt "$folder/recipes")
+cd recipes
+recipes() { "$root/build/check/bin/python3" "$here/package_recipes.py" .; }
+with() {
+  local file=packaging/recipes/$1
+  cp "$file" kept
+  sed -i "$2" "$file"
+  must_fail "$3" recipes
+  mv kept "$file"
+}
+must_pass recipes
+with conda-forge/recipe.yaml 's/^context:/context: [/' "a recipe that cannot be parsed"
+with vcpkg/portfile.cmake 's/-DPAES_APPS=OFF/-DPAES_PROGRAMS=OFF/' "a recipe with an option that CMake lacks"
+with nix/default.nix '/^    fmt$/d' "a recipe without a library that CMake looks for"
+with conan/conandata.yml "s/@SHA256@/$(printf '%064d' 0)/" "a recipe that knows a sum"
+must_pass recipes
 cd ..

@@ -89,9 +89,14 @@ Totals decrypt_file(Source& input, Output& output, const OpenedPayload& payload,
   Layout layout = whole_layout(input, payload, work);
   layout.wanted = resolve(range);
   Range chunks;
+  bool opens_only_chunk = false;
   if (input.is_seekable()) {
     const std::uint64_t text_bytes = payload.extent.text_bytes;
-    check_last_chunk(input, *payload.cipher, payload.extent);
+    // The transfer itself writes nothing before it has opened an only chunk.
+    opens_only_chunk = !range && text_bytes != 0 && payload.extent.chunks() == 1;
+    if (!opens_only_chunk) {
+      check_last_chunk(input, *payload.cipher, payload.extent);
+    }
     layout.wanted.end = std::min(layout.wanted.end, text_bytes);
     if (range) {
       check_not_beyond(*range, text_bytes);
@@ -103,8 +108,10 @@ Totals decrypt_file(Source& input, Output& output, const OpenedPayload& payload,
   MovedBytes moved;
   output.complete([&] {
     moved = transfer(input, &sink, layout,
-                     opening(*payload.cipher, input.name(), payload.extent.payload_offset), chunks,
-                     work);
+                     opens_only_chunk
+                         ? opening_only_chunk(*payload.cipher, input.name(), payload.extent)
+                         : opening(*payload.cipher, input.name(), payload.extent.payload_offset),
+                     chunks, work);
     input.check_same_size();
     if (range && !input.is_seekable()) {
       check_not_beyond(*range, moved.text_bytes);

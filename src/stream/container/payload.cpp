@@ -76,6 +76,16 @@ void check_chunk_limit(const std::string& name, std::uint64_t chunks, const Chun
   }
 }
 
+namespace {
+
+[[noreturn]] void throw_last_damaged(const std::string& name, const Extent& extent) {
+  throw Error(ErrorCode::corrupt, name + ": the last chunk" +
+                                      place_of(extent, extent.chunks() - 1) +
+                                      " is damaged, or the file was cut or extended");
+}
+
+}  // namespace
+
 void check_last_chunk(const Source& source, const PayloadCipher& cipher, const Extent& extent) {
   const Chunking& chunking = cipher.chunking();
   const std::uint64_t last = extent.chunks() - 1;
@@ -87,8 +97,7 @@ void check_last_chunk(const Source& source, const PayloadCipher& cipher, const E
   buffer.is_last = true;
   source.read_at(place.first, buffer.contents());
   if (!cipher.verify(buffer).empty()) {
-    throw Error(ErrorCode::corrupt, source.name() + ": the last chunk" + place_of(extent, last) +
-                                        " is damaged, or the file was cut or extended");
+    throw_last_damaged(source.name(), extent);
   }
 }
 
@@ -139,6 +148,16 @@ Transform opening(const PayloadCipher& cipher, std::string name, std::uint64_t p
   return {.run =
               [&cipher, name = std::move(name), payload_offset](Buffer& buffer) {
                 check_authentic(cipher.open(buffer, nullptr), cipher, name, payload_offset);
+              },
+          .device = cipher.device()};
+}
+
+Transform opening_only_chunk(const PayloadCipher& cipher, std::string name, const Extent& extent) {
+  return {.run =
+              [&cipher, name = std::move(name), &extent](Buffer& buffer) {
+                if (cipher.open(buffer, nullptr)) {
+                  throw_last_damaged(name, extent);
+                }
               },
           .device = cipher.device()};
 }

@@ -8,18 +8,30 @@
 namespace paes::stream {
 
 Bytes PeekedSource::peek(std::size_t bytes) {
+  constexpr std::size_t page_bytes = 4096;
   const std::size_t had = first_.size();
   if (bytes > had && !has_ended_) {
-    first_.resize(bytes);
+    const std::size_t wanted = source_.is_seekable() ? std::max(bytes, page_bytes) : bytes;
+    first_.resize(wanted);
     const std::size_t got = read_head(source_, MutableBytes(first_).subspan(had), had);
     first_.resize(had + got);
-    has_ended_ = first_.size() < bytes;
+    has_ended_ = first_.size() < wanted;
   }
   return Bytes(first_).first(std::min(bytes, first_.size()));
 }
 
 std::size_t PeekedSource::read_at(std::uint64_t offset, std::span<const iovec> to) const {
-  if (source_.is_seekable() || given_ == first_.size()) {
+  if (source_.is_seekable()) {
+    const bool is_kept =
+        to.size() == 1 && offset < first_.size() && to.front().iov_len <= first_.size() - offset;
+    if (!is_kept) {
+      return source_.read_at(offset, to);
+    }
+    std::copy_n(first_.data() + offset, to.front().iov_len,
+                static_cast<std::uint8_t*>(to.front().iov_base));
+    return to.front().iov_len;
+  }
+  if (given_ == first_.size()) {
     return source_.read_at(offset, to);
   }
   std::size_t filled = 0;

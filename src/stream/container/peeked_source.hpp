@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source whose first bytes can be looked at before it is read, to find out what it contains. On a
-// pipe these bytes are kept and returned again; a seekable source is read twice.
+// A source whose first bytes can be looked at before it is read, to find out what it contains. They
+// are kept and returned again.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ class PeekedSource : public Source {
   explicit PeekedSource(Source& source) noexcept : source_(source) {}
 
   // Returns the first bytes, fewer only if the source ends earlier. Valid until the next call. If
-  // the source is a pipe, do not call it after read_at.
+  // the source is a pipe, do not call it after read_at. Of a seekable one more is read than asked
+  // for, because a head mostly lies in the first page.
   [[nodiscard]] Bytes peek(std::size_t bytes);
 
   [[nodiscard]] const std::string& name() const noexcept override { return source_.name(); }

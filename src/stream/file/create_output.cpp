@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cassert>
 #include <cerrno>
 #include <fstream>
@@ -23,8 +24,13 @@ namespace paes::stream {
 
 namespace {
 
+// What UmaskKept knows.
+constexpr int asks_each_time = -1;
+constexpr int not_asked_yet = -2;
+std::atomic<int> kept_umask{asks_each_time};
+
 // From /proc, because asking with umask(2) changes it for other threads meanwhile.
-mode_t current_umask() {
+mode_t ask_for_umask() {
   std::ifstream status("/proc/self/status");
   const std::string field = "Umask:";
   for (std::string word; status >> word;) {
@@ -35,6 +41,18 @@ mode_t current_umask() {
   }
   const mode_t mask = umask(077);
   (void)umask(mask);
+  return mask;
+}
+
+mode_t current_umask() {
+  const int kept = kept_umask.load(std::memory_order_relaxed);
+  if (kept >= 0) {
+    return static_cast<mode_t>(kept);
+  }
+  const mode_t mask = ask_for_umask();
+  if (kept == not_asked_yet) {
+    kept_umask.store(static_cast<int>(mask), std::memory_order_relaxed);
+  }
   return mask;
 }
 
@@ -243,6 +261,9 @@ std::unique_ptr<Output> open_direct(const std::string& name, const Target& targe
 }
 
 }  // namespace
+
+UmaskKept::UmaskKept() noexcept { kept_umask.store(not_asked_yet, std::memory_order_relaxed); }
+UmaskKept::~UmaskKept() { kept_umask.store(asks_each_time, std::memory_order_relaxed); }
 
 mode_t new_file_mode() { return 0666 & ~current_umask(); }
 

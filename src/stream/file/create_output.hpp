@@ -31,6 +31,16 @@ namespace paes::stream {
 // A decrypted file is for its owner alone, and the umask applies.
 [[nodiscard]] mode_t decrypted_mode(const Input& source);
 
+// While this exists, the process keeps its umask, so that the system is asked for it once. Only one
+// may exist at a time.
+class UmaskKept {
+ public:
+  UmaskKept() noexcept;
+  ~UmaskKept();
+  UmaskKept(const UmaskKept&) = delete;
+  UmaskKept& operator=(const UmaskKept&) = delete;
+};
+
 // A file that has no source gets what the umask leaves.
 [[nodiscard]] mode_t new_file_mode();
 

@@ -111,6 +111,24 @@ Descriptor Tree::open_folder(const std::string& below) const {
   return at;
 }
 
+OpenFolder Tree::folder(const std::string& below) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_folder_ != nullptr && last_below_ == below) {
+      return last_folder_;
+    }
+  }
+  Descriptor opened = open_folder(below);
+  if (!opened.is_open()) {
+    return nullptr;
+  }
+  auto folder = std::make_shared<const Descriptor>(std::move(opened));
+  const std::lock_guard lock(mutex_);
+  last_below_ = below;
+  last_folder_ = folder;
+  return folder;
+}
+
 std::string TreePlace::folder_of(const std::string& path) const {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos || slash < begin ? "" : path.substr(begin, slash - begin);
@@ -120,16 +138,16 @@ int TreePlace::lstat(const std::string& path, struct stat& status) const {
   if (tree == nullptr) {
     return FilePlace(path).lstat(status);
   }
-  const Descriptor folder = tree->open_folder(folder_of(path));
-  return folder.is_open() ? FilePlace(path, folder.number()).lstat(status) : -1;
+  const OpenFolder folder = tree->folder(folder_of(path));
+  return folder != nullptr ? FilePlace(path, folder).lstat(status) : -1;
 }
 
-Descriptor TreePlace::open_folder(const std::string& path) const {
+OpenFolder TreePlace::folder(const std::string& path) const {
   if (tree == nullptr) {
-    return {};
+    return nullptr;
   }
-  Descriptor folder = tree->open_folder(folder_of(path));
-  if (!folder.is_open()) {
+  OpenFolder folder = tree->folder(folder_of(path));
+  if (folder == nullptr) {
     throw_errno(path);
   }
   return folder;

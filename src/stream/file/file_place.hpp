@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -20,10 +21,17 @@ namespace paes::stream {
 // What comes after the last slash.
 [[nodiscard]] std::string last_name(const std::string& path);
 
+// An open folder, which files that lie in it share.
+using OpenFolder = std::shared_ptr<const Descriptor>;
+
 struct FilePlace {
   // Without a folder the path is opened as it is, from the present folder.
   FilePlace(std::string file, int in_folder = AT_FDCWD)
       : path(std::move(file)), folder(in_folder) {}
+  FilePlace(std::string file, OpenFolder in_folder)
+      : path(std::move(file)),
+        folder(in_folder != nullptr ? in_folder->number() : AT_FDCWD),
+        kept_folder(std::move(in_folder)) {}
 
   [[nodiscard]] bool has_folder() const noexcept { return folder != AT_FDCWD; }
   // What openat and its like take beside `folder`: the last name, or the path if there is no
@@ -37,6 +45,7 @@ struct FilePlace {
 
   std::string path;  // for messages
   int folder;        // where its last name is looked up, without following a link; or AT_FDCWD
+  OpenFolder kept_folder;  // that folder, if this keeps it open
 };
 
 // A folder that a user has named, and everything below it.
@@ -55,10 +64,16 @@ class Tree {
   // empty. A link on the way is not followed. Not open if there is no such folder; errno then says
   // why. May be longer than the system's paths.
   [[nodiscard]] Descriptor open_folder(const std::string& below) const;
+  // That folder, for files that are looked up there; null if there is no such folder. Files of one
+  // folder mostly follow each other, so the last one is kept open for the next call.
+  [[nodiscard]] OpenFolder folder(const std::string& below) const;
 
  private:
   std::string top_;
   Descriptor folder_;
+  mutable std::mutex mutex_;  // guards the next two
+  mutable std::string last_below_;
+  mutable OpenFolder last_folder_;
 };
 
 // The place of a path in a tree. Without a tree it is a path that the user has named.
@@ -68,8 +83,8 @@ struct TreePlace {
 
   // The folder in which the path's last name lies, below the top: "" or "a/b".
   [[nodiscard]] std::string folder_of(const std::string& path) const;
-  // That folder; not open if there is no tree. Throws Error(failure) "PATH: why".
-  [[nodiscard]] Descriptor open_folder(const std::string& path) const;
+  // That folder; null if there is no tree. Throws Error(failure) "PATH: why".
+  [[nodiscard]] OpenFolder folder(const std::string& path) const;
   // As FilePlace's. Of a tree that is not open nothing exists.
   [[nodiscard]] int lstat(const std::string& path, struct stat& status) const;
 };

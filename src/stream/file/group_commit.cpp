@@ -31,20 +31,29 @@ class WholeSyncs {
   // it has only made the sync of each file fast. One that a server or a program keeps may do
   // nothing when it is asked to sync everything, and is not asked.
   [[nodiscard]] bool covers(const NewFile& file) {
+    // The file was made in its folder, and so is on the same file system.
+    const auto [known, is_new_folder] = by_folder_.try_emplace(file.open_folder().get(), false);
+    if (is_new_folder) {
+      known->second = covers_device_of(file.descriptor());
+    }
+    return known->second;
+  }
+
+ private:
+  [[nodiscard]] bool covers_device_of(int file) {
     struct stat status = {};
-    const int number = file.descriptor();
-    if (fstat(number, &status) != 0) {
+    if (fstat(file, &status) != 0) {
       return false;
     }
     const auto [found, is_new] = synced_.try_emplace(status.st_dev, false);
     if (is_new) {
       found->second =
-          file_system_of(number).is_local && syncfs(number) == 0 && syncfs_reports_errors(number);
+          file_system_of(file).is_local && syncfs(file) == 0 && syncfs_reports_errors(file);
     }
     return found->second;
   }
 
- private:
+  std::map<const Descriptor*, bool> by_folder_;
   std::map<dev_t, bool> synced_;
 };
 
@@ -133,9 +142,14 @@ void GroupCommit::commit(Group group) {
     }
   });
   for_each([](NewFile& file) { file.give_name(); });
+  std::map<const Descriptor*, FolderNumber> numbers;
   std::map<FolderNumber, int> folders;
   for_each([&](NewFile& file) {
-    const auto [folder, is_new] = folders.try_emplace(number_of_folder(file), 0);
+    const auto [number, is_other] = numbers.try_emplace(file.open_folder().get());
+    if (is_other) {
+      number->second = number_of_folder(file);
+    }
+    const auto [folder, is_new] = folders.try_emplace(number->second, 0);
     if (is_new) {
       folder->second = sync_folder(file.folder_descriptor(), file.descriptor());
     }

@@ -49,11 +49,13 @@ Input Input::open(const std::string& path, const Cancel* cancel) {
   if (number < 0) {
     throw_errno(path);
   }
-  return {path, Descriptor(number), cancel};
+  Descriptor descriptor(number);
+  const struct stat status = status_of(number, path);
+  return {path, std::move(descriptor), status, Opened::here, cancel};
 }
 
 Input Input::standard_input(const Cancel* cancel) {
-  return {"standard input", Descriptor(STDIN_FILENO, false), cancel};
+  return of(Descriptor(STDIN_FILENO, false), "standard input", cancel);
 }
 
 std::optional<Input> Input::open_regular(const FilePlace& place, const Cancel* cancel) {
@@ -66,31 +68,35 @@ std::optional<Input> Input::open_regular(const FilePlace& place, const Cancel* c
   if (!descriptor.is_open()) {
     throw_errno(path);
   }
-  if (!S_ISREG(status_of(descriptor.number(), path).st_mode)) {
+  const struct stat status = status_of(descriptor.number(), path);
+  if (!S_ISREG(status.st_mode)) {
     return std::nullopt;
   }
-  return Input(path, std::move(descriptor), cancel);
+  return Input(path, std::move(descriptor), status, Opened::here, cancel);
 }
 
 Input Input::of(Descriptor descriptor, std::string name, const Cancel* cancel) {
-  return {std::move(name), std::move(descriptor), cancel};
+  const struct stat status = status_of(descriptor.number(), name);
+  return {std::move(name), std::move(descriptor), status, Opened::elsewhere, cancel};
 }
 
-Input::Input(std::string name, Descriptor descriptor, const Cancel* cancel)
-    : name_(std::move(name)), descriptor_(std::move(descriptor)), cancel_(cancel) {
-  opened_ = status_of(descriptor_.number(), name_);
+Input::Input(std::string name, Descriptor descriptor, const struct stat& status, Opened opened,
+             const Cancel* cancel)
+    : name_(std::move(name)), descriptor_(std::move(descriptor)), cancel_(cancel), opened_(status) {
   if (S_ISDIR(opened_.st_mode)) {
     throw Error(ErrorCode::failure, name_ + ": is a directory",
                 "encrypt --recursive takes the files in it; tar makes one file of it");
   }
   if (is_storage()) {
-    const off_t here = lseek(descriptor_.number(), 0, SEEK_CUR);
+    const off_t here = opened == Opened::here ? 0 : lseek(descriptor_.number(), 0, SEEK_CUR);
     const off_t end = is_regular() ? opened_.st_size : lseek(descriptor_.number(), 0, SEEK_END);
     // What says the wrong size, such as a file of size 0 that has contents (under /proc), is read
     // to its end as pipes are.
     if (here >= 0 && end > here &&
         (!is_regular() || holds_what_it_says(descriptor_.number(), opened_))) {
-      (void)lseek(descriptor_.number(), here, SEEK_SET);
+      if (!is_regular()) {
+        (void)lseek(descriptor_.number(), here, SEEK_SET);
+      }
       seekable_ = true;
       start_ = static_cast<std::uint64_t>(here);
       bytes_ = static_cast<std::uint64_t>(end - here);
@@ -108,7 +114,9 @@ mode_t Input::permissions() const noexcept {
   return is_regular() ? permissions_of(descriptor_.number(), opened_) : 0666;
 }
 
-bool Input::is_terminal() const noexcept { return isatty(descriptor_.number()) == 1; }
+bool Input::is_terminal() const noexcept {
+  return S_ISCHR(opened_.st_mode) && isatty(descriptor_.number()) == 1;
+}
 
 std::size_t Input::read(std::span<const iovec> to) const {
   VectorCursor rest(to);

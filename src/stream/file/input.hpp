@@ -83,14 +83,16 @@ class Input : public Source {
   void expect_sequential() const noexcept override;
 
  private:
-  Input(std::string name, Descriptor descriptor, const Cancel* cancel);
+  enum class Opened { here, elsewhere };  // only what another has opened may not stand at its begin
+  Input(std::string name, Descriptor descriptor, const struct stat& status, Opened opened,
+        const Cancel* cancel);
   void require_same_size(std::uint64_t bytes) const;
 
   std::string name_;
   Descriptor descriptor_;
   const Cancel* cancel_;
   std::unique_ptr<Cancel> stop_;  // only where reads can wait
-  struct stat opened_ = {};       // what it was then
+  struct stat opened_;            // what it was then
   bool seekable_ = false;
   std::uint64_t start_ = 0;  // where standard input stood when we got it
   std::uint64_t bytes_ = 0;

@@ -55,8 +55,8 @@ NewFile::NewFile(Target target, const std::string& name, const OutputOptions& op
 NewFile::NewFile(const std::string& name, Target target, const OutputOptions& options)
     : NewFile(std::move(target), name, options) {
   Temporary made =
-      make_temporary(folder_.number(),
-                     options_.role != FileRole::shared && can_stay_unnamed(folder_.number(), name),
+      make_temporary(folder_->number(),
+                     options_.role != FileRole::shared && can_stay_unnamed(folder_->number(), name),
                      *options_.calls);
   if (!made.file.is_open()) {
     throw_errno(name);
@@ -79,11 +79,18 @@ void NewFile::write_at(std::uint64_t offset, std::span<const iovec> from) {
   if (!write_file_at(descriptor(), offset, from, cancel_)) {
     fail_to_write();
   }
+  const std::uint64_t end = offset + bytes_of(from);
+  std::uint64_t before = end_.load(std::memory_order_relaxed);
+  while (before < end && !end_.compare_exchange_weak(before, end, std::memory_order_relaxed)) {
+  }
 }
 
 void NewFile::commit(std::uint64_t bytes) {
   check(cancel_);
-  if (ftruncate(descriptor(), static_cast<off_t>(bytes)) != 0) {
+  // Nobody else has written to a grouped file, so it ends where the last write ended.
+  const bool has_its_length =
+      options_.role == FileRole::grouped && end_.load(std::memory_order_relaxed) == bytes;
+  if (!has_its_length && ftruncate(descriptor(), static_cast<off_t>(bytes)) != 0) {
     fail_to_write();
   }
   set_modified();
@@ -93,7 +100,7 @@ void NewFile::commit(std::uint64_t bytes) {
   }
   sync();
   give_name();
-  end_commit(sync_folder(folder_.number(), descriptor()));
+  end_commit(sync_folder(folder_->number(), descriptor()));
 }
 
 void NewFile::sync() {
@@ -127,7 +134,7 @@ void NewFile::end_commit(int error) {
   }
   std::string what = ": complete, but its folder could not be synced";
   if (options_.must_last) {
-    if (unlinkat(folder_.number(), file_.c_str(), 0) == 0) {
+    if (unlinkat(folder_->number(), file_.c_str(), 0) == 0) {
       what = ": removed again, because its folder could not be synced";
       has_its_name_ = false;
     } else {
@@ -166,13 +173,13 @@ std::unique_lock<std::mutex> NewFile::lock_written() const {
 void NewFile::note_written() const {
   struct stat status = {};
   if (options_.written != nullptr && fstat(descriptor(), &status) == 0) {
-    options_.written->add({folder_.number(), in_folder_, file_}, status);
+    options_.written->add({folder_->number(), in_folder_, file_}, status);
   }
 }
 
 void NewFile::rename_from(const std::string& unfinished) {
   const std::unique_lock lock = lock_written();
-  const int folder = folder_.number();
+  const int folder = folder_->number();
   if (overwrite_) {
     if (options_.written != nullptr && options_.written->has({folder, in_folder_, file_})) {
       throw Error(
@@ -236,7 +243,7 @@ void NewFile::place() {
 
 // Gives the file, which has no name, this one. False: errno says why not.
 bool NewFile::is_linked_as(const std::string& name) const noexcept {
-  return options_.calls->link(AT_FDCWD, path_of_descriptor(descriptor()).c_str(), folder_.number(),
+  return options_.calls->link(AT_FDCWD, path_of_descriptor(descriptor()).c_str(), folder_->number(),
                               name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
@@ -251,14 +258,14 @@ void NewFile::give_temporary_name() {
     fail_to_place();
   }
   move_to_temporary();
-  refuses_links.store(status_of(folder_.number(), this->name()).st_dev);
+  refuses_links.store(status_of(folder_->number(), this->name()).st_dev);
 }
 
 // Where no file gets a second name, a file without a name never gets one. So its content moves to a
 // file that has a name from the start.
 void NewFile::move_to_temporary() {
   const struct stat before = status_of(descriptor(), name());
-  Temporary made = make_temporary(folder_.number(), false);
+  Temporary made = make_temporary(folder_->number(), false);
   if (!made.file.is_open()) {
     throw_errno(name());
   }
@@ -279,7 +286,7 @@ void NewFile::discard() noexcept {
   if (temporary_.empty() || is_forked()) {
     return;
   }
-  const int error = unlinkat(folder_.number(), temporary_.c_str(), 0) == 0 ? 0 : errno;
+  const int error = unlinkat(folder_->number(), temporary_.c_str(), 0) == 0 ? 0 : errno;
   if (error != 0 && error != ENOENT) {
     warn_of_rest(temporary_, error);
   }
@@ -293,7 +300,7 @@ class PartialFile final : public NewFile {
  public:
   PartialFile(const std::string& name, Target target, const OutputOptions& options)
       : NewFile(std::move(target), name, options) {
-    files_.emplace(folder_.number(), file_, in_folder_ + file_);
+    files_.emplace(folder_->number(), file_, in_folder_ + file_);
   }
 
   [[nodiscard]] int descriptor() const noexcept override { return files_ ? files_->partial() : -1; }

@@ -4,6 +4,7 @@
 // file system lacks one way, the next is tried.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,7 +34,8 @@ class NewFile : public Output {
   [[nodiscard]] std::string folder() const override {
     return in_folder_.empty() ? "." : in_folder_;
   }
-  [[nodiscard]] int folder_descriptor() const noexcept override { return folder_.number(); }
+  [[nodiscard]] int folder_descriptor() const noexcept override { return folder_->number(); }
+  [[nodiscard]] const OpenFolder& open_folder() const noexcept { return folder_; }
   [[nodiscard]] std::string temporary_path() const override;
   void write_at(std::uint64_t offset, std::span<const iovec> from) override;
   void commit(std::uint64_t bytes) override;
@@ -65,7 +67,7 @@ class NewFile : public Output {
   virtual void note_moved(const std::string& file, int /*error*/) { temporary_ = file; }
   void warn_of_rest(const std::string& file, int error) const noexcept;
 
-  const Descriptor folder_;
+  const OpenFolder folder_;
   const std::string in_folder_;  // the path of that folder, empty or with a slash at its end
   const std::string file_;       // the target's name in its folder
 
@@ -83,6 +85,7 @@ class NewFile : public Output {
   const bool overwrite_;
   const bool only_new_;
   Descriptor descriptor_;
+  std::atomic<std::uint64_t> end_{0};  // behind what was written so far
   std::string temporary_;    // the unfinished file's name in the folder; empty if it has none
   bool is_unnamed_ = false;  // complete, and waits for a GroupCommit
   bool has_its_name_ = false;

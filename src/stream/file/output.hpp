@@ -8,7 +8,6 @@
 #pragma once
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <functional>
@@ -17,6 +16,7 @@
 #include <string>
 
 #include "core/bytes.hpp"
+#include "core/forks.hpp"
 #include "core/new_name.hpp"
 #include "stream/file/input.hpp"
 #include "stream/file/room.hpp"
@@ -132,7 +132,7 @@ class Output : public Sink {
   // Throws the error for errno. The first `before_bytes` of the file are not ours.
   [[noreturn]] void fail_to_write(std::uint64_t before_bytes = 0) const;
   // A forked child leaves alone what its parent has begun.
-  [[nodiscard]] bool is_forked() const noexcept { return process_ != getpid(); }
+  [[nodiscard]] bool is_forked() const noexcept { return forks_ != forks(); }
 
   const Cancel* const cancel_;
   const std::function<void(const std::string& what_why)> warn_;
@@ -142,7 +142,7 @@ class Output : public Sink {
  private:
   std::string name_;  // as the user gave it
   std::optional<Need> need_;
-  pid_t process_ = getpid();
+  std::uint32_t forks_ = count_forks();
 };
 
 }  // namespace paes::stream

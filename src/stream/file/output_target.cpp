@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <optional>
@@ -124,12 +125,13 @@ void enter_folder(Target& target, const std::string& path, unsigned& links,
                   const std::string& name) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  const int base = target.folder.is_open() ? target.folder.number() : AT_FDCWD;
+  const int base = target.folder != nullptr ? target.folder->number() : AT_FDCWD;
   const Descriptor found = walk(base, folder, links, name);
-  target.folder = open_folder(".", found.number());
-  if (!target.folder.is_open()) {
+  Descriptor opened = open_folder(".", found.number());
+  if (!opened.is_open()) {
     throw_errno(name);
   }
+  target.folder = std::make_shared<const Descriptor>(std::move(opened));
   target.in_folder = folder.starts_with('/') ? folder : target.in_folder + folder;
   target.file = path.substr(folder.size());
   if (target.file.empty()) {
@@ -141,9 +143,13 @@ void enter_folder(Target& target, const std::string& path, unsigned& links,
 Target find_in_folder(const FilePlace& place, Links links) {
   const std::string& path = place.path;
   Target target;
-  target.folder = Descriptor(fcntl(place.folder, F_DUPFD_CLOEXEC, 0));
-  if (!target.folder.is_open()) {
-    throw_errno(path);
+  target.folder = place.kept_folder;
+  if (target.folder == nullptr) {
+    Descriptor own(fcntl(place.folder, F_DUPFD_CLOEXEC, 0));
+    if (!own.is_open()) {
+      throw_errno(path);
+    }
+    target.folder = std::make_shared<const Descriptor>(std::move(own));
   }
   target.file = place.name();
   target.in_folder = path.substr(0, path.size() - target.file.size());
@@ -175,11 +181,21 @@ bool Target::is_among_devices() const {
     bool are_known = stat("/dev", &folder) == 0 && stat("/", &root) == 0;
   };
   static const Devices devices;
-  if (is_in_proc(folder.number())) {
+  // Files of one run mostly lie on one file system.
+  static std::atomic<dev_t> ordinary{0};
+  struct stat here = {};
+  const bool is_known = fstat(folder->number(), &here) == 0;
+  if (is_known && here.st_dev == ordinary.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  if (is_in_proc(folder->number())) {
     return true;
   }
-  struct stat here = {};
-  if (!devices.are_known || fstat(folder.number(), &here) != 0) {
+  if (!devices.are_known || !is_known) {
+    return false;
+  }
+  if (here.st_dev != devices.folder.st_dev) {
+    ordinary.store(here.st_dev, std::memory_order_relaxed);
     return false;
   }
   // /dev is mostly a file system of its own, subfolders included; /dev/shm is another one.
@@ -199,7 +215,7 @@ Target find_target(const FilePlace& place, Links links) {
   std::string rest = path;
   for (unsigned followed = 0;;) {
     enter_folder(target, rest, followed, path);
-    const int folder = target.folder.number();
+    const int folder = target.folder->number();
     Descriptor entry(openat(folder, target.file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!entry.is_open()) {
       if (errno != ENOENT || expected) {
@@ -242,7 +258,7 @@ Target find_target(const FilePlace& place, Links links) {
 Descriptor open_found(const Target& target, const std::string& path, const Cancel* cancel) {
   // In /proc a descriptor's name is a link. find_target did not read its text, so the system
   // follows it here.
-  const int follow = is_in_proc(target.folder.number()) ? 0 : O_NOFOLLOW;
+  const int follow = is_in_proc(target.folder->number()) ? 0 : O_NOFOLLOW;
   // Opening a FIFO waits for its reader, and only a signal would end that. So who can be stopped by
   // another thread asks again and again.
   const bool asks_again = cancel != nullptr && S_ISFIFO(target.status.st_mode);
@@ -250,7 +266,7 @@ Descriptor open_found(const Target& target, const std::string& path, const Cance
   Descriptor opened;
   for (;;) {
     check(cancel);
-    opened = Descriptor(openat(target.folder.number(), target.file.c_str(), flags));
+    opened = Descriptor(openat(target.folder->number(), target.file.c_str(), flags));
     if (opened.is_open() || (errno != EINTR && !(asks_again && errno == ENXIO))) {
       break;
     }

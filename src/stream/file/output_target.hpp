@@ -14,7 +14,7 @@
 namespace paes::stream {
 
 struct Target {
-  Descriptor folder;      // in which the last name of the path lies
+  OpenFolder folder;      // in which the last name of the path lies
   std::string in_folder;  // the path of that folder, empty or with a slash at its end
   std::string file;       // the last name of the path
   Descriptor found;       // O_PATH descriptor of what has that name; not open if nothing has it

@@ -83,15 +83,16 @@ std::string beginning_of(const std::string& name, std::size_t most_bytes) {
 }  // namespace
 
 std::string path_beside(const std::string& path, const std::string& suffix, int folder) {
+  // The limit of most file systems, and that of eCryptfs.
+  constexpr std::size_t limits[] = {NAME_MAX, 143};
   std::string plain = path + suffix;
-  if (!is_too_long(folder, plain)) {
+  const std::size_t at = path.rfind('/') + 1;  // npos + 1 is 0
+  if (plain.size() - at <= limits[1] || !is_too_long(folder, plain)) {
     return plain;
   }
-  const std::size_t at = path.rfind('/') + 1;  // npos + 1 is 0
   const std::string name = path.substr(at);
   const std::string end = hash_of(name) + suffix;
-  // The limit of most file systems, and that of eCryptfs.
-  for (const std::size_t most_bytes : {std::size_t{NAME_MAX}, std::size_t{143}}) {
+  for (const std::size_t most_bytes : limits) {
     std::string shorter = path.substr(0, at) + beginning_of(name, most_bytes - end.size()) + end;
     if (!is_too_long(folder, shorter)) {
       return shorter;

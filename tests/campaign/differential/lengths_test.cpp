@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "differential_subject.hpp"
+#include "exec/thread_pool.hpp"
 
 namespace paes::test {
 namespace {
@@ -61,7 +62,7 @@ TEST(RawLengths, EveryLengthToFourKibibytes) {
 
 // All of them as one batch, which must give what single calls give.
 TEST(RawLengths, EveryLengthInOneBatch) {
-  const auto threads = make_executor(Schedule::omp_dynamic, 2);
+  const auto threads = make_thread_pool(2);
   for (const Subject& subject : subjects()) {
     // Chains idle at a long message's end, when the short ones are done.
     const bool is_short = subject.is_slow() && effort() != Effort::deep;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "differential_subject.hpp"
+#include "exec/executor.hpp"
+#include "exec/schedule/schedule.hpp"
 
 namespace paes::test {
 namespace {
@@ -21,7 +23,7 @@ class Random {
 
 std::vector<std::unique_ptr<Executor>> executors() {
   std::vector<std::unique_ptr<Executor>> made;
-  made.push_back(make_executor(Schedule::serial, 1));
+  made.push_back(make_serial_executor());
   for (const Schedule schedule : named_schedules()) {
     made.push_back(make_executor(schedule, 2));
     made.push_back(make_executor(schedule, 3));

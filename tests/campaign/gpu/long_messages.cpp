@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cuda/cuda_device.hpp"
+#include "exec/thread_pool.hpp"
 #include "gcm_operations.hpp"
 #include "gpu/checks.hpp"
 #include "tested_device_kernels.hpp"
@@ -23,7 +24,7 @@ std::size_t long_bytes() {
 Buffer long_text(std::size_t bytes) {
   Buffer text(bytes);
   const RawSubject source = {Cipher::aes, Mode::ctr, Direction::encrypt, 16};
-  const auto threads = make_executor(Schedule::omp_dynamic, std::thread::hardware_concurrency());
+  const auto threads = make_thread_pool(std::thread::hardware_concurrency());
   RawPosition position{CounterBlock{}};
   processor_key(source).crypt(Direction::encrypt, position, text, text, *threads, 1 << 18);
   return text;
@@ -42,7 +43,7 @@ void compare_long(Device& device, const RawSubject& raw, const Buffer& text, Out
   }
   const RawKey reference = processor_key(raw, unit);
   const Buffer iv = varied_bytes(reference.iv_bytes(), 21);
-  const auto threads = make_executor(Schedule::omp_dynamic, std::thread::hardware_concurrency());
+  const auto threads = make_thread_pool(std::thread::hardware_concurrency());
   Buffer& expected = outputs.expected;
   Buffer& out = outputs.found;
   std::fill(out.begin(), out.end(), std::uint8_t{0xaa});

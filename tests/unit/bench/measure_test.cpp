@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exec/thread_pool.hpp"
 #include "fake_device.hpp"
 #include "kernel/registry.hpp"
 #include "message/gcm.hpp"
@@ -47,8 +48,7 @@ Kernel with_fault(WholeMessageFunction GcmRuns::*operation, WholeMessageFunction
 std::vector<KernelTimes> measure_task(const Kernel& kernel, const BenchTask& task,
                                       unsigned threads = 1) {
   const Kernel* const rows[] = {&good(), &kernel};
-  const auto executor =
-      make_executor(threads == 1 ? Schedule::serial : Schedule::omp_static, threads);
+  const auto executor = make_thread_pool(threads);
   return take_turns(rows, {task, 0, BenchClock::wall, {}}, *executor);
 }
 
@@ -155,7 +155,7 @@ TEST(Turns, RawModesAreCheckedInEveryWay) {
 TEST(Turns, ThreadsShareALongMessage) {
   const CipherName& cipher = find_cipher_name("aes-128-ctr");
   const Kernel& kernel = find_kernel(Cipher::aes, "openssl");
-  const auto executor = make_executor(Schedule::omp_static, 2);
+  const auto executor = make_thread_pool(2);
   const Kernel* const rows[] = {&kernel, &best_kernel(Cipher::aes)};
   const auto times = take_turns(
       rows,
@@ -192,7 +192,7 @@ class WrongDevice final : public Device {
 std::vector<KernelTimes> measure_device(const CipherName& cipher, BenchDirection direction,
                                         Device& device, const Kernel& kernel = good()) {
   const Kernel* const row = &kernel;
-  const auto executor = make_executor(Schedule::omp_static, 2);
+  const auto executor = make_thread_pool(2);
   return take_turns({&row, 1}, {{&cipher, direction, 112}, 0, BenchClock::wall, {}, &device},
                     *executor);
 }

@@ -2,18 +2,21 @@
 // Every schedule calls each index once, and hands an exception to the caller after all have
 // stopped.
 
-#include "exec/executor.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "exec/processors.hpp"
+#include "exec/schedule/schedule.hpp"
+#include "exec/thread_pool.hpp"
 #include "paes/error.hpp"
 
 namespace paes {
@@ -37,6 +40,7 @@ std::vector<Choice> all_choices() {
 class Executors : public testing::TestWithParam<Choice> {
  protected:
   std::unique_ptr<Executor> executor_ = make_executor(GetParam().schedule, GetParam().threads);
+  std::thread::id caller_ = std::this_thread::get_id();
 };
 
 TEST_P(Executors, ForEachCallsEachIndexOnce) {
@@ -100,12 +104,86 @@ TEST_P(Executors, WhenAllThreadsFailOneExceptionArrives) {
       std::runtime_error);
 }
 
+TEST_P(Executors, OnEachThreadRunsOnDifferentThreadsAtTheSameTime) {
+  const unsigned threads = executor_->threads();
+  executor_->start();
+  for (int again = 0; again < 20; ++again) {
+    std::barrier meeting(static_cast<std::ptrdiff_t>(threads));
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    executor_->on_each_thread([&](unsigned thread) {
+      meeting.arrive_and_wait();  // hangs unless all are there
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+      if (std::this_thread::get_id() == caller_) {
+        EXPECT_EQ(thread, 0U);
+      }
+    });
+    EXPECT_EQ(ids.size(), threads);
+    EXPECT_EQ(ids.count(caller_), 1U);
+  }
+}
+
+TEST_P(Executors, ServesEightCallersAtATime) {
+  std::vector<std::thread> callers;
+  callers.reserve(8);
+  std::atomic<int> right{0};
+  for (int caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&] {
+      executor_->start();
+      int done = 0;
+      for (int again = 0; again < 50; ++again) {
+        std::atomic<int> calls{0};
+        executor_->for_each(20, [&](std::size_t) { calls.fetch_add(1); });
+        if (again % 10 == 0) {
+          executor_->on_each_thread([&](unsigned) { calls.fetch_add(1); });
+          calls.fetch_sub(static_cast<int>(executor_->threads()));
+        }
+        try {
+          executor_->for_each(20, [&](std::size_t index) {
+            if (index == 7) {
+              throw std::runtime_error("one of eight");
+            }
+          });
+        } catch (const std::runtime_error&) {
+          done += calls == 20 ? 1 : 0;
+        }
+      }
+      right += done == 50 ? 1 : 0;
+    });
+  }
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+  EXPECT_EQ(right.load(), 8);
+}
+
+TEST_P(Executors, CallsWithinCalls) {
+  std::atomic<int> calls{0};
+  executor_->for_each(6, [&](std::size_t) {
+    executor_->for_each(10, [&](std::size_t) { calls.fetch_add(1); });
+    try {
+      executor_->for_each(10, [](std::size_t index) {
+        if (index == 3) {
+          throw std::runtime_error("inner");
+        }
+      });
+    } catch (const std::runtime_error&) {
+      calls.fetch_add(1);
+    }
+  });
+  EXPECT_EQ(calls.load(), 66);
+}
+
 INSTANTIATE_TEST_SUITE_P(Choices, Executors, testing::ValuesIn(all_choices()));
 
 TEST(MakeExecutor, TakesTheThreadsAskedForAndAllForZero) {
   EXPECT_EQ(make_executor(Schedule::omp_static, 3)->threads(), 3U);
   EXPECT_EQ(make_executor(Schedule::serial, 3)->threads(), 1U);
-  EXPECT_GE(make_executor(Schedule::omp_dynamic, 0)->threads(), 1U);
+  EXPECT_EQ(make_executor(Schedule::omp_dynamic, 0)->threads(), usable_processors());
+  EXPECT_EQ(make_thread_pool(0)->threads(), usable_processors());
+  EXPECT_EQ(make_thread_pool(max_threads)->threads(), max_threads);
+  EXPECT_THROW((void)make_thread_pool(max_threads + 1), Error);
 }
 
 TEST_P(Executors, StartMayBeCalledAtAnyTimeAndAgain) {
@@ -124,6 +202,7 @@ TEST(SerialExecutor, KeepsTheOrder) {
 }
 
 TEST(ParseSchedule, KnowsItsNames) {
+  EXPECT_EQ(parse_schedule("pool"), Schedule::thread_pool);
   EXPECT_EQ(parse_schedule("static"), Schedule::omp_static);
   EXPECT_EQ(parse_schedule("dynamic"), Schedule::omp_dynamic);
   for (const Schedule schedule : named_schedules()) {

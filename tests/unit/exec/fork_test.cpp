@@ -5,10 +5,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
-#include "exec/executor.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "sanitized.hpp"
 
 namespace paes {
@@ -52,7 +57,6 @@ TEST_P(Fork, AChildWorksOnSeveralThreads) {
   ASSERT_TRUE(works());
   EXPECT_TRUE(is_true_in_child([&] {
     executor_->start();
-    start_here(*executor_);
     bool elsewhere = false;
     std::thread([&] { elsewhere = works(); }).join();
     return works() && works() && elsewhere && is_true_in_child([&] { return works(); });
@@ -64,6 +68,90 @@ TEST_P(Fork, AChildOfAnotherThreadToo) {
   bool is_right = false;
   std::thread([&] { is_right = works() && is_true_in_child([&] { return works(); }); }).join();
   EXPECT_TRUE(is_right);
+}
+
+TEST_P(Fork, ManyGenerations) {
+  ASSERT_TRUE(works());
+  const std::function<bool(int)> works_for = [&](int generations) {
+    return works() && (generations == 0 ||
+                       is_true_in_child([&] { return works_for(generations - 1) && works(); }));
+  };
+  EXPECT_TRUE(works_for(5));
+  EXPECT_TRUE(works());
+}
+
+TEST_P(Fork, WhileAnotherThreadIsInACall) {
+  executor_->start();
+  std::atomic<int> inside{0};
+  std::atomic<bool> may_go{false};
+  std::atomic<int> done{0};
+  std::thread caller([&] {
+    executor_->start();
+    executor_->on_each_thread([&](unsigned) {
+      ++inside;
+      while (!may_go) {
+        std::this_thread::yield();
+      }
+      ++done;
+    });
+  });
+  while (inside < 4) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(is_true_in_child([&] { return works() && works(); }));
+  EXPECT_TRUE(works());
+  may_go = true;
+  caller.join();
+  EXPECT_EQ(done, 4);
+}
+
+// Whatever moment of the others' calls the fork meets.
+TEST_P(Fork, WhileOthersMakeCallsAllTheTime) {
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> others;
+  others.reserve(3);
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      executor_->start();
+      while (!is_over) {
+        (void)works();
+      }
+    });
+  }
+  for (int again = 0; again < 30; ++again) {
+    EXPECT_TRUE(is_true_in_child([&] { return works(); })) << again;
+  }
+  is_over = true;
+  for (std::thread& other : others) {
+    other.join();
+  }
+}
+
+TEST_P(Fork, AProcessEndsWithThreadsThatHaveNoWork) {
+  EXPECT_TRUE(is_true_in_child([&]() -> bool {
+    if (!works()) {
+      return false;
+    }
+    std::exit(0);  // NOLINT(concurrency-mt-unsafe): its destructors are what is tested
+  }));
+}
+
+TEST_P(Fork, AProcessEndsInTheMiddleOfACall) {
+  EXPECT_TRUE(is_true_in_child([&]() -> bool {
+    std::atomic<int> inside{0};
+    std::thread([&] {
+      executor_->on_each_thread([&](unsigned) {
+        ++inside;
+        for (;;) {
+          pause();
+        }
+      });
+    }).detach();
+    while (inside < 4) {
+      std::this_thread::yield();
+    }
+    std::exit(0);  // NOLINT(concurrency-mt-unsafe): its destructors are what is tested
+  }));
 }
 
 INSTANTIATE_TEST_SUITE_P(, Fork, testing::ValuesIn(named_schedules()),

@@ -470,7 +470,7 @@ TEST(PublicReader, CanBeMoved) {
   EXPECT_TRUE(all_of(first) == text);
 }
 
-// The threads of OpenMP do not survive a fork, and their run-time library does not know.
+// Threads do not survive a fork.
 TEST(PublicReaderFork, AChildReadsOnSeveralThreadsToo) {
   if (test::is_sanitized) {
     GTEST_SKIP() << "a sanitizer's run-time library does not take threads in a forked child";

@@ -81,8 +81,8 @@ inline Contents all_of(const Reader& reader) {
   return text;
 }
 
-// Not one more than before when this goes: no thread is left behind. The threads that OpenMP keeps
-// are started first.
+// Not one more than before when this goes: no thread is left behind. The threads that the pool
+// keeps are started first.
 inline std::size_t threads_now() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "exec/schedule/schedule.hpp"
 #include "kernel_cases.hpp"
 #include "message/gcm_message.hpp"
 #include "reference.hpp"

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/thread_pool.hpp"
 #include "kernel_cases.hpp"
 #include "paes/error.hpp"
 #include "reference.hpp"
@@ -38,7 +39,7 @@ constexpr Mode all_modes[] = {Mode::ecb, Mode::cbc, Mode::cfb, Mode::ofb, Mode::
 
 TEST_P(RawModes, AnyLengthInPartsAndPieces) {
   PAES_SKIP_IF_UNAVAILABLE();
-  const auto threads = make_executor(Schedule::omp_dynamic, 3);
+  const auto threads = make_thread_pool(3);
   for (const Mode mode : all_modes) {
     if (lacks(mode)) {
       continue;
@@ -94,7 +95,7 @@ TEST_P(RawModes, AnyLengthInPartsAndPieces) {
 
 TEST_P(RawModes, ManyMessagesAtOnce) {
   PAES_SKIP_IF_UNAVAILABLE();
-  const auto threads = make_executor(Schedule::omp_static, 2);
+  const auto threads = make_thread_pool(2);
   for (const Mode mode : all_modes) {
     if (lacks(mode)) {
       continue;
@@ -129,7 +130,7 @@ TEST_P(RawModes, XtsUnitsCountUp) {
   if (lacks(Mode::xts)) {
     GTEST_SKIP() << "NOT RUN: " << test_name(kernel()) << ": 3DES has no XTS";
   }
-  const auto threads = make_executor(Schedule::omp_dynamic, 2);
+  const auto threads = make_thread_pool(2);
   const Buffer key = varied_bytes(64, 5);
   for (const std::size_t unit : {std::size_t{16}, std::size_t{33}, std::size_t{512}}) {
     const RawKey raw(Cipher::aes, Mode::xts, key, kernel(), unit);

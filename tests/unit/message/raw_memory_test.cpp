@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "message/raw_key.hpp"
 #include "sanitized.hpp"
@@ -35,7 +36,7 @@ TEST(RawMemory, ManyUnitsTakeNoMoreThanFew) {
     return bytes;
   }();
   const RawKey key(Cipher::aes, Mode::xts, key_bytes, best_kernel(Cipher::aes), block_bytes);
-  const auto executor = make_executor(Schedule::omp_dynamic, 2);
+  const auto executor = make_thread_pool(2);
   executor->start();
   std::vector<std::uint8_t> text(text_bytes);
   const std::vector<std::uint8_t> number(block_bytes);

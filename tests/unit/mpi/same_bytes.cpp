@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "encrypt_with_salt.hpp"
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "message/padding.hpp"
@@ -217,7 +218,7 @@ class Comparison {
   mpi::Communicator& ranks_;
   std::string folder_;
   mpi::FileAccess access_;
-  std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 2);
+  std::unique_ptr<Executor> executor_ = make_thread_pool(2);
   // Another on each rank, and none that divides 4 MiB.
   std::size_t piece_bytes_ = (std::size_t{320} + std::size_t{64} * ranks_.rank()) << 10;
   std::uint64_t written_ = UINT64_MAX;

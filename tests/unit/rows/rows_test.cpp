@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiled_for.hpp"
+#include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "message/cipher_name.hpp"
 #include "message/gcm.hpp"
@@ -189,7 +190,7 @@ TEST(BenchRows, IpsecMbIsGcm) {
 // The modes that the library has: messages of any length, more than one job long, and batches.
 TEST(BenchRows, IpsecMbIsLibcryptoInRawModes) {
   PAES_ROW_OR_SKIP("ipsec_mb");
-  const auto threads = make_executor(Schedule::omp_static, 2);
+  const auto threads = make_thread_pool(2);
   unsigned modes_run = 0;
   for (const CipherName& name : all_cipher_names()) {
     if (name.is_gcm() || !has_cipher(*kernel, name)) {

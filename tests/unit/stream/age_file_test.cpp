@@ -13,6 +13,8 @@
 #include "age/armor.hpp"
 #include "age/testkit.hpp"
 #include "age/x25519.hpp"
+#include "exec/executor.hpp"
+#include "exec/thread_pool.hpp"
 #include "stream/container/age_format.hpp"
 #include "stream/container/container_file.hpp"
 #include "stream/container/file_format.hpp"
@@ -99,7 +101,7 @@ class AgeFolder {
 
  private:
   Folder folder_;
-  std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 3);
+  std::unique_ptr<Executor> executor_ = make_thread_pool(3);
 };
 
 class AgeFiles : public testing::TestWithParam<std::size_t> {
@@ -340,7 +342,7 @@ TEST(Layouts, ThatDoNotFitAPipeAreRefused) {
   ASSERT_EQ(pipe(ends.data()), 0);
   ASSERT_EQ(close(ends[1]), 0);
   Input input = Input::of(Descriptor(ends[0]), "pipe", nullptr);
-  const auto executor = make_executor(Schedule::serial, 1);
+  const auto executor = make_serial_executor();
   const Work how = {.executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = 64};
   const Layout fits = {.in_bytes = 64, .out_bytes = 64, .room_bytes = 64};
   Layout before = fits;

@@ -4,6 +4,8 @@
 
 #include "age/envelope.hpp"
 #include "age/x25519.hpp"
+#include "exec/executor.hpp"
+#include "exec/thread_pool.hpp"
 #include "stream/file_sample.hpp"
 
 namespace paes::stream {
@@ -19,7 +21,7 @@ class Damage : public testing::Test {
     const age::SharedRecipient recipients[] = {identities_[0]->recipients().front()};
     const Contents envelope = age::seal_to_recipients(recipients, key_);
     write_file(folder_ / "text", text_);
-    const auto executor = make_executor(Schedule::serial, 1);
+    const auto executor = make_serial_executor();
     {
       Input input = Input::open(folder_ / "text");
       const auto output = create_output(folder_ / "sealed", {});
@@ -43,7 +45,7 @@ class Damage : public testing::Test {
   // opened only if asked for: flips behind it need not wait for its public-key cryptography.
   std::optional<ErrorCode> reject(const std::string& path, const std::string& out = {},
                                   unsigned threads = 1, bool opens_envelope = true) const {
-    const auto executor = make_executor(Schedule::omp_dynamic, threads);
+    const auto executor = make_thread_pool(threads);
     const Work work{
         .executor = *executor, .kernel = best_kernel(Cipher::aes), .piece_bytes = chunk};
     try {
@@ -153,7 +155,7 @@ TEST_F(Damage, TheSampleItselfIsAccepted) {
 TEST_F(Damage, EveryFlippedBitIsRejected) {
   const std::size_t bits = good_.size() * 8;
   constexpr std::size_t parts = 16;
-  const auto executor = make_executor(Schedule::omp_dynamic, 2);
+  const auto executor = make_thread_pool(2);
   std::atomic<std::size_t> tried{0};
   executor->for_each(parts, [&](std::size_t part) {
     const std::string path = folder_ / std::to_string(part);
@@ -267,7 +269,7 @@ TEST_F(Damage, ALateFailureOnAPipeSaysWhatWasWritten) {
   Contents received;
   std::thread writer = feed(in, damaged, 5000);
   std::thread reader = drain(out, received, 4096);
-  const auto executor = make_executor(Schedule::serial, 1);
+  const auto executor = make_serial_executor();
   const Error error = error_of([&] {
     Input input = Input::open(in);
     const Preamble preamble = read_preamble(input);

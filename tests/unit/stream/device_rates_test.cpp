@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "exec/thread_pool.hpp"
 #include "fake_device.hpp"
 
 namespace paes::stream {
@@ -24,7 +25,7 @@ TEST(DeviceRates, InDoubtTheCpuWorksAlone) {
 }
 
 double rate_of(std::chrono::milliseconds each, unsigned threads, Device* device = nullptr) {
-  const auto executor = make_executor(Schedule::omp_dynamic, threads);
+  const auto executor = make_thread_pool(threads);
   return measure_rate([&](MutableBytes) { std::this_thread::sleep_for(each); }, *executor, 10'000,
                       device, 0.05);
 }
@@ -45,7 +46,7 @@ TEST(DeviceRates, PiecesArePinned) {
   FakeDevice device;
   const std::vector<std::uint8_t> key(16);
   const RawKey raw(Cipher::aes, Mode::ctr, key, best_kernel(Cipher::aes), 0, {&device});
-  const auto executor = make_executor(Schedule::omp_dynamic, 3);
+  const auto executor = make_thread_pool(3);
   const double rate = measure_rate(
       [&](MutableBytes piece) {
         RawPosition position{CounterBlock{}};
@@ -58,7 +59,7 @@ TEST(DeviceRates, PiecesArePinned) {
 }
 
 TEST(DeviceRates, AFailureComesOut) {
-  const auto executor = make_executor(Schedule::omp_dynamic, 2);
+  const auto executor = make_thread_pool(2);
   EXPECT_THROW((void)measure_rate([](MutableBytes) { throw Error(ErrorCode::failure, "x: y"); },
                                   *executor, 1000, nullptr, 0.01),
                Error);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "encrypt_with_salt.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "kernel/registry.hpp"
 #include "paes/error.hpp"
 #include "stream/container/container_file.hpp"
@@ -120,7 +121,7 @@ inline Contents sample_key(container::Suite suite) {
 
 struct Setting {
   container::Suite suite = container::Suite::cobblestone_256;
-  Schedule schedule = Schedule::omp_dynamic;
+  Schedule schedule = Schedule::thread_pool;
   unsigned threads = 2;
   std::size_t piece_bytes = default_piece_bytes;
   const Cancel* cancel = nullptr;

@@ -7,6 +7,8 @@
 
 #include <chrono>
 
+#include "exec/executor.hpp"
+#include "exec/thread_pool.hpp"
 #include "refused_calls.hpp"
 #include "stream/file_sample.hpp"
 
@@ -272,7 +274,7 @@ TEST_F(Files, DevicesAreWrittenDirectly) {
 
 TEST_F(Files, AnInputThatChangesItsSizeIsAnError) {
   for (const off_t bytes : {off_t{10}, off_t{200000}}) {
-    const auto executor = make_executor(Schedule::omp_dynamic, 2);
+    const auto executor = make_thread_pool(2);
     Input input = Input::open(folder_ / "text");
     const auto output = create_output(folder_ / "sealed", {});
     ASSERT_EQ(truncate((folder_ / "text").c_str(), bytes), 0);
@@ -289,7 +291,7 @@ TEST_F(Files, AnInputThatChangesItsSizeIsAnError) {
 
 TEST_F(Files, AnInputThatChangesInPlaceIsAnError) {
   const std::string text = folder_ / "text";
-  const auto executor = make_executor(Schedule::serial, 1);
+  const auto executor = make_serial_executor();
   for (const bool contents : {false, true}) {
     Input input = Input::open(text);
     const auto output = create_output(folder_ / "sealed", {});
@@ -325,10 +327,9 @@ TEST_F(Files, AFileThatClaimsToBeEmptyIsReadToItsEnd) {
 }
 
 TEST_F(Files, ZeroPagesBecomeHoles) {
-  Contents sparse(std::size_t{4} << 20);
-  sparse[1000000] = 1;                        // one page in the middle
-  sparse[(std::size_t{3} << 20) + 4095] = 2;  // the end of a page
-  sparse.resize(sparse.size() + 100);         // and a short zero tail
+  Contents sparse((std::size_t{4} << 20) + 100);  // with a short zero tail
+  sparse[1000000] = 1;                            // one page in the middle
+  sparse[(std::size_t{3} << 20) + 4095] = 2;      // the end of a page
   write_file(folder_ / "sparse", sparse);
   encrypt_path(folder_ / "sparse", folder_ / "sealed");
   decrypt_path(folder_ / "sealed", folder_ / "back", {.threads = 3});
@@ -515,7 +516,7 @@ TEST_F(Files, StandardInputAndOutputMayBeFiles) {
       const Redirect out(STDOUT_FILENO, folder_ / "out", O_WRONLY | append);
       lseek(STDIN_FILENO, 5, SEEK_SET);
       lseek(STDOUT_FILENO, 0, SEEK_END);
-      const auto executor = make_executor(Schedule::omp_dynamic, 2);
+      const auto executor = make_thread_pool(2);
       Input input = Input::standard_input();
       EXPECT_EQ(input.bytes(), text_.size() - 5);
       const auto output = standard_output({.source = &input});

@@ -3,6 +3,7 @@
 // ranks of a cluster and resumed runs stand on.
 #include <utility>
 
+#include "exec/thread_pool.hpp"
 #include "stream/container/payload.hpp"
 #include "stream/file_sample.hpp"
 #include "stream/memory_sink.hpp"
@@ -62,7 +63,7 @@ class Part : public testing::TestWithParam<std::size_t> {
   Extent extent_{header_.payload_offset(), text_.size()};
   ChunkCipher cipher_{suite, sample_key(suite), container::context(suite), sample_salt,
                       best_kernel(Cipher::aes)};
-  std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 2);
+  std::unique_ptr<Executor> executor_ = make_thread_pool(2);
 };
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Part,

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/schedule/schedule.hpp"
+#include "exec/thread_pool.hpp"
 #include "file_sample.hpp"
 #include "stream/raw/raw_gcm.hpp"
 
@@ -101,7 +103,7 @@ TEST(RawFailures, AFailureEndsTheTurns) {
   for (const std::uint64_t max_blocks : {1U, 2048U, 4096U, 30'000U, 65'536U}) {
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
     std::thread feeder = feed(fifo, text, 40'000);
-    const auto executor = make_executor(Schedule::omp_dynamic, 3);
+    const auto executor = make_thread_pool(3);
     const Error error = error_of([&] {
       Input input = Input::open(fifo);
       const auto output = create_output(folder / "out", {.source = &input});
@@ -124,7 +126,7 @@ TEST(RawGcm, GcmComesBackAndNothingElseDoes) {
   const Contents text = random_buffer(text_bytes + 5, 3);
   const Folder folder;
   write_file(folder / "in", text);
-  const auto executor = make_executor(Schedule::omp_dynamic, 3);
+  const auto executor = make_thread_pool(3);
   const Work work{.executor = *executor, .kernel = kernel, .piece_bytes = 32768};
   {
     Input input = Input::open(folder / "in");

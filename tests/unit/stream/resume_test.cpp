@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "exec/thread_pool.hpp"
 #include "stream/memory_sink.hpp"
 #include "stream/reference_file.hpp"
 #include "stream/transfer/memory_ends.hpp"
@@ -136,7 +137,7 @@ class Resume : public testing::Test {
 
   Folder folder_;
   Cancel cancel_;
-  std::unique_ptr<Executor> executor_ = make_executor(Schedule::omp_dynamic, 2);
+  std::unique_ptr<Executor> executor_ = make_thread_pool(2);
   Contents text_ = random_buffer(3 * stripe_text_bytes + 5000);
   Contents settings_ = random_buffer(32, 5);
   Contents key_;

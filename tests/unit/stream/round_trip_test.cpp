@@ -2,6 +2,8 @@
 // Whatever the size, the schedule, the piece and the kind of input and output: the same ciphertext,
 // and the text comes back.
 
+#include "exec/executor.hpp"
+#include "exec/schedule/schedule.hpp"
 #include "stream/file_sample.hpp"
 #include "stream/reference_file.hpp"
 
@@ -146,7 +148,7 @@ TEST(RoundTrip, ProgressCountsTheText) {
 TEST(RoundTrip, ASaltIsNeverUsedTwice) {
   const Folder folder;
   write_file(folder / "text", random_buffer(10));
-  const auto executor = make_executor(Schedule::serial, 1);
+  const auto executor = make_serial_executor();
   for (const char* name : {"a", "b"}) {
     Input input = Input::open(folder / "text");
     const auto output = create_output(folder / name, {});

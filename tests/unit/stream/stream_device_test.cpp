@@ -5,6 +5,7 @@
 
 #include "cuda/cuda_device.hpp"
 #include "emulated/emulated_runtime.hpp"
+#include "exec/thread_pool.hpp"
 #include "fake_device.hpp"
 #include "stream/raw/raw.hpp"
 #include "stream/raw/raw_gcm.hpp"
@@ -92,9 +93,10 @@ TEST_P(Devices, ContainersAreTheSame) {
       EXPECT_EQ(verify_path(folder_ / "sealed", with).text_bytes, size);
       EXPECT_EQ(decrypt_path(folder_ / "sealed", folder_ / "back", with).text_bytes, size);
       ASSERT_TRUE(read_file(folder_ / "back") == text);
+      const bool is_checked_alone = size == 0 || size >= chunk;  // an empty chunk ends whole chunks
       EXPECT_EQ(device.calls_outside_pinned_memory(),
-                GetParam().is_emulated || GetParam().slots == 0 ? 0U : 1U)
-          << "before it decrypts, the last chunk alone is checked";
+                GetParam().is_emulated || GetParam().slots == 0 || !is_checked_alone ? 0U : 1U)
+          << "before it decrypts several chunks, the last one alone is checked";
       expect_used(device);
       std::filesystem::remove(folder_ / "sealed");
       std::filesystem::remove(folder_ / "back");
@@ -175,7 +177,7 @@ Contents at_once(const RawKey& key, Direction direction, Bytes iv, const Content
 
 TEST_P(Devices, RawMessagesAreTheSame) {
   constexpr std::size_t piece = 2 * chunk;
-  const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
+  const auto executor = make_thread_pool(GetParam().threads);
   for (const RawCase& which : raw_cases) {
     const std::size_t key_bytes =
         which.cipher == Cipher::aes ? (which.mode == Mode::xts ? 64 : 16) : 24;
@@ -221,7 +223,7 @@ TEST_P(Devices, RawMessagesAreTheSame) {
 }
 
 TEST_P(Devices, PaddingComesAndGoes) {
-  const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
+  const auto executor = make_thread_pool(GetParam().threads);
   for (const Mode mode : {Mode::ecb, Mode::cbc}) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{15}, 2 * chunk, 5 * chunk + 7}) {
       TestedDevice device(GetParam(), 2 * chunk);
@@ -250,7 +252,7 @@ TEST_P(Devices, PaddingComesAndGoes) {
 }
 
 TEST_P(Devices, GcmAsOneMessageIsTheSame) {
-  const auto executor = make_executor(Schedule::omp_dynamic, GetParam().threads);
+  const auto executor = make_thread_pool(GetParam().threads);
   const Kernel& kernel = best_kernel(Cipher::aes);
   const Contents key_text = random_buffer(32, 1);
   const Contents iv = random_buffer(12, 2);

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "comparable_results.hpp"
+#include "exec/thread_pool.hpp"
 #include "made_volume.hpp"
 #include "refusal.hpp"
 #include "volume/read/hidden_names.hpp"
@@ -35,7 +36,7 @@ Checked check(const Volume& volume, const std::vector<std::string>& paths = {},
   watch.damaged = damaged.report();
   watch.leftover = leftovers.report();
   watch.unread = unread.report();
-  const std::unique_ptr<Executor> executor = make_executor(Schedule::omp_dynamic, threads);
+  const std::unique_ptr<Executor> executor = make_thread_pool(threads);
   const FsckCounts counts = fsck(volume, paths, *executor, watch);
   Checked checked{counts, damaged.take(), unread.take(), leftovers.take()};
   std::sort(checked.damaged.begin(), checked.damaged.end());
@@ -347,7 +348,7 @@ TEST(VolumeFsck, StopsWhenAsked) {
   FsckWatch watch;
   watch.stops = [&] { return ++asked > 20; };
   watch.done_bytes = &done;
-  const FsckCounts counts = fsck(volume, {}, *make_executor(Schedule::omp_dynamic, 2), watch);
+  const FsckCounts counts = fsck(volume, {}, *make_thread_pool(2), watch);
   EXPECT_LT(counts.files, 100U);
   EXPECT_EQ(counts.text_bytes, done.load());
 }
@@ -358,9 +359,8 @@ TEST(VolumeFsck, AFailingWatchEndsTheCheck) {
   const Volume volume = made.open();
   FsckWatch watch;
   watch.damaged = [](const Finding&) { throw Error(ErrorCode::failure, "watch: has failed"); };
-  EXPECT_EQ(test::refusal(
-                ErrorCode::failure,
-                [&] { (void)fsck(volume, {}, *make_executor(Schedule::omp_dynamic, 4), watch); }),
+  EXPECT_EQ(test::refusal(ErrorCode::failure,
+                          [&] { (void)fsck(volume, {}, *make_thread_pool(4), watch); }),
             "watch: has failed");
 }
 

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <stdexcept>
 
+#include "exec/thread_pool.hpp"
+
 namespace paes::volume {
 namespace {
 
@@ -26,7 +28,7 @@ TEST(WorkStack, DoesAllThatTasksPush) {
     WorkStack stack;
     std::atomic<unsigned> done{0};
     grow(stack, 11, done);
-    stack.run(*make_executor(Schedule::omp_dynamic, threads), {});
+    stack.run(*make_thread_pool(threads), {});
     EXPECT_EQ(done.load(), (1U << 12) - 1);
   }
 }
@@ -45,7 +47,7 @@ TEST(WorkStack, StopsAndDropsTheRest) {
   WorkStack stack;
   std::atomic<unsigned> done{0};
   grow(stack, 12, done);
-  stack.run(*make_executor(Schedule::omp_dynamic, 4), [&] { return done.load() >= 100; });
+  stack.run(*make_thread_pool(4), [&] { return done.load() >= 100; });
   EXPECT_GE(done.load(), 100U);
   EXPECT_LT(done.load(), 200U);
   const unsigned before = done.load();
@@ -58,7 +60,7 @@ TEST(WorkStack, TheFirstExceptionEndsIt) {
   std::atomic<unsigned> done{0};
   grow(stack, 6, done);
   stack.push([] { throw std::runtime_error("task"); });
-  EXPECT_THROW(stack.run(*make_executor(Schedule::omp_dynamic, 4), {}), std::runtime_error);
+  EXPECT_THROW(stack.run(*make_thread_pool(4), {}), std::runtime_error);
 }
 
 }  // namespace

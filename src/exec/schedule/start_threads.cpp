@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/start_threads.hpp"
+#include "exec/schedule/start_threads.hpp"
 
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenMP with equal shares, decided beforehand.
-#include "exec/schedule_row.hpp"
+#include "exec/schedule/openmp_executor.hpp"
+#include "exec/schedule/schedule_row.hpp"
 
 namespace paes {
 
@@ -15,8 +16,10 @@ void for_each(std::size_t count, int threads, FirstError& error,
   }
 }
 
+std::unique_ptr<Executor> make(unsigned threads) { return make_openmp_executor(threads, for_each); }
+
 }  // namespace
 
-const ScheduleRow schedule_omp_static = {"static", for_each};
+const ScheduleRow schedule_omp_static = {"static", make};
 
 }  // namespace paes
