@@ -60,9 +60,18 @@ std::span<std::uint8_t> NewBytes::span() const noexcept {
 }
 
 nb::bytes NewBytes::take(std::size_t size) && {
+  const auto wanted = static_cast<Py_ssize_t>(size);
+  if (PyBytes_Size(object_.ptr()) == wanted) {
+    return nb::steal<nb::bytes>(object_.release());
+  }
+#ifdef Py_LIMITED_API
+  // The stable ABI has no function that shortens one.
+  PyObject* const taken = PyBytes_FromStringAndSize(PyBytes_AsString(object_.ptr()), wanted);
+#else
   PyObject* taken = object_.release().ptr();
-  if (static_cast<std::size_t>(PyBytes_Size(taken)) != size &&
-      _PyBytes_Resize(&taken, static_cast<Py_ssize_t>(size)) != 0) {
+  (void)_PyBytes_Resize(&taken, wanted);  // null after a failure
+#endif
+  if (taken == nullptr) {
     nb::raise_python_error();
   }
   return nb::steal<nb::bytes>(taken);

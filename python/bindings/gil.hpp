@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives up the GIL and takes it, in any thread and also while the interpreter ends. Before 3.14,
-// Python ends a thread that then asks for the GIL by unwinding its stack (pthread_exit), and C++
-// answers that with std::terminate. Here such a thread stops where it is until the process has
-// ended, as in later versions of Python.
+// Python ends a thread that then asks for the GIL (pthread_exit), which unwinds the stack of C++ or
+// ends the process. Here such a thread stops where it is until the process has ended, as in later
+// versions of Python.
 #pragma once
 
-#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+#include "ended_thread.h"
 
 namespace paes::python {
 
@@ -23,15 +24,20 @@ namespace nb = nanobind;
   }
 }
 
-// For calls of Python that may take the GIL. Between here and the call there must be nothing of C++
-// that may not be unwound.
+// For calls of Python that may take the GIL. What is called must have no objects with destructors.
+// A thread that Python ends in there calls `last`, and then stops.
+template <typename Call, typename Last>
+void or_stop(Call call, Last last) {
+  paes_call_or_stop([](void* given) { (*static_cast<Call*>(given))(); }, &call,
+                    [](void* given) {
+                      (*static_cast<Last*>(given))();
+                      stop_this_thread();
+                    },
+                    &last);
+}
 template <typename Call>
-auto or_stop(const Call& call) {
-  try {
-    return call();
-  } catch (const abi::__forced_unwind&) {
-    stop_this_thread();
-  }
+void or_stop(Call call) {
+  or_stop(call, [] {});
 }
 
 // Gives up the GIL until the end of its scope.
@@ -56,13 +62,21 @@ class GilRequest {
   GilRequest() noexcept {
     ++askers;
     if (is_over.load() && !ends_here) {
-      --askers;
+      stop_asking();
       stop_this_thread();
     }
   }
-  ~GilRequest() { --askers; }
+  ~GilRequest() { stop_asking(); }
   GilRequest(const GilRequest&) = delete;
   GilRequest& operator=(const GilRequest&) = delete;
+
+  // For a thread that stops while it asks.
+  static void stop_asking() noexcept { --askers; }
+
+  // Call it before anything else here.
+  static void begin() {
+    is_finalizing = nb::object(nb::module_::import_("sys").attr("is_finalizing")).release().ptr();
+  }
 
   // In a forked child nobody asks: it has none of its parent's other threads.
   static void begin_in_child() noexcept { askers.store(0); }
@@ -83,14 +97,19 @@ class GilRequest {
   }
 
  private:
+  // The stable ABI has no function of C for it before 3.13.
   static bool is_ending() noexcept {
-#if PY_VERSION_HEX >= 0x030d0000
-    return Py_IsFinalizing() != 0;
-#else
-    return _Py_IsFinalizing() != 0;
-#endif
+    PyObject* answer = PyObject_CallNoArgs(is_finalizing);
+    if (answer == nullptr) {
+      PyErr_Clear();
+      return true;
+    }
+    const bool is = answer == Py_True;
+    Py_DECREF(answer);
+    return is;
   }
 
+  static inline PyObject* is_finalizing = nullptr;  // sys.is_finalizing, ours for good
   static inline std::atomic<int> askers{0};
   static inline std::atomic<bool> is_over{false};
   static inline thread_local bool ends_here = false;
@@ -106,10 +125,10 @@ class GilHeld {
 
  private:
   static PyGILState_STATE take() {
-    return or_stop([] {
-      const GilRequest asking;
-      return PyGILState_Ensure();
-    });
+    const GilRequest asking;
+    PyGILState_STATE state = PyGILState_UNLOCKED;
+    or_stop([&state] { state = PyGILState_Ensure(); }, [] { GilRequest::stop_asking(); });
+    return state;
   }
 
   PyGILState_STATE state_;
@@ -119,8 +138,9 @@ class GilHeld {
 template <typename... Arguments>
 nb::object call_python(nb::handle callable, Arguments&&... arguments) {
   const nb::tuple given = nb::make_tuple(std::forward<Arguments>(arguments)...);
-  nb::object result =
-      nb::steal(or_stop([&] { return PyObject_CallObject(callable.ptr(), given.ptr()); }));
+  PyObject* returned = nullptr;
+  or_stop([&] { returned = PyObject_CallObject(callable.ptr(), given.ptr()); });
+  nb::object result = nb::steal(returned);
   if (!result.is_valid()) {
     nb::raise_python_error();
   }

@@ -15,6 +15,7 @@ NB_MODULE(_paes, module) {
   // libcrypto must not free its tables then. It obeys only its first user: in a program that shares
   // it with Python's ssl and has imported that before, the tables are freed.
   OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  paes::python::GilRequest::begin();
   // Python clears its modules when nobody else gets the GIL any more, and before it goes away.
   static const char interpreter = 0;
   module.attr("_end") =

@@ -31,6 +31,8 @@ int fstat(int file, struct stat *status) {
   if (result == 0 && S_ISREG(status->st_mode) && is_written) status->st_mode |= 0777;
   return result;
 }
+// What was compiled for a glibc before 2.33, as wheels of a release are, calls this.
+int __fxstat(int version, int file, struct stat *status) { return fstat(file, status); }
 """
 
 

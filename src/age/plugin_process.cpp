@@ -79,8 +79,7 @@ pid_t start(const std::string& file, const char* machine, int socket) {
   posix_spawn_file_actions_adddup2(&options.actions, socket, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&options.actions, socket, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&options.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  // A descriptor that this process has inherited may lead to a passphrase.
-  posix_spawn_file_actions_addclosefrom_np(&options.actions, STDERR_FILENO + 1);
+  close_from(options.actions, STDERR_FILENO + 1);
   give_own_signals(options.attributes);
   std::string machine_option = std::string("--age-plugin=") + machine;
   std::string program = file;

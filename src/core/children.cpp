@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/children.hpp"
 
+#include <dirent.h>
+#include <features.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <initializer_list>
+#include <memory>
+
+#include "core/descriptor.hpp"
+
+// glibc has it from 2.34 on, musl does not. A wheel for older ones takes it where it is.
+#if !defined(__GLIBC_PREREQ)
+#define PAES_HAS_CLOSEFROM 0
+#elif __GLIBC_PREREQ(2, 34)
+#define PAES_HAS_CLOSEFROM 1
+#else
+#define PAES_HAS_CLOSEFROM 0
+#endif
+#if !PAES_HAS_CLOSEFROM
+extern "C" [[gnu::weak]] int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t*,
+                                                                      int) noexcept;
+#endif
 
 namespace paes {
 
@@ -20,6 +39,47 @@ void give_own_signals(posix_spawnattr_t& attributes) noexcept {
   (void)posix_spawnattr_setsigmask(&attributes, &none);
   (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
   (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+}
+
+void close_from(posix_spawn_file_actions_t& actions, int first) {
+#if !PAES_HAS_CLOSEFROM
+  if (posix_spawn_file_actions_addclosefrom_np == nullptr) {
+    close_what_is_open_from(actions, first);
+    return;
+  }
+#endif
+  const int error = posix_spawn_file_actions_addclosefrom_np(&actions, first);
+  if (error != 0) {
+    errno = error;
+    throw_errno("descriptors of a new program");
+  }
+}
+
+void close_what_is_open_from(posix_spawn_file_actions_t& actions, int first) {
+  constexpr const char* folder_name = "/proc/self/fd";
+  struct Close {
+    void operator()(DIR* open) const noexcept { (void)closedir(open); }
+  };
+  const std::unique_ptr<DIR, Close> folder(opendir(folder_name));
+  if (folder == nullptr) {
+    throw_errno(folder_name);
+  }
+  errno = 0;
+  while (const dirent* const entry = readdir(folder.get())) {
+    const int number = std::atoi(entry->d_name);  // 0 for "." and ".."
+    // The folder's own descriptor is closed before the program starts.
+    if (number >= first && number != dirfd(folder.get())) {
+      const int error = posix_spawn_file_actions_addclose(&actions, number);
+      if (error != 0) {
+        errno = error;
+        throw_errno("descriptors of a new program");
+      }
+    }
+    errno = 0;
+  }
+  if (errno != 0) {
+    throw_errno(folder_name);
+  }
 }
 
 std::optional<int> wait_for_child(pid_t child) noexcept {

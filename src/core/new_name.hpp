@@ -5,19 +5,27 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
 namespace paes {
 
+// Not every C library that the Python package runs with has a function for it.
+inline int call_renameat2(int from, const char* name, int to, const char* new_name,
+                          unsigned flags) noexcept {
+  return static_cast<int>(syscall(SYS_renameat2, from, name, to, new_name, flags));
+}
+
 // The calls that not every file system has. What makes or names a file takes them from here, so
 // that a test can refuse each of them.
 struct NewFileCalls {
-  decltype(&openat) open_unnamed = openat;  // with O_TMPFILE
+  // Written out, because with _FORTIFY_SOURCE newer C libraries overload it for clang.
+  int (*open_unnamed)(int, const char*, int, ...) = openat;  // with O_TMPFILE
   decltype(&linkat) link = linkat;
-  decltype(&renameat2) rename = renameat2;  // with RENAME_NOREPLACE
+  decltype(&call_renameat2) rename = call_renameat2;  // with RENAME_NOREPLACE
 };
 inline constexpr NewFileCalls system_calls{};
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -83,8 +84,10 @@ ChangeTime try_out(const Descriptor& folder) {
   const time_t earlier_s = now.tv_sec - day_s;
   const struct timespec times[2] = {{0, UTIME_OMIT}, {earlier_s, 0}};
   struct statx status = {};
-  if (futimens(file, times) != 0 || statx(file, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC,
-                                          STATX_MTIME | STATX_CTIME, &status) != 0) {
+  // Not every C library that the Python package runs with has a function for statx.
+  if (futimens(file, times) != 0 ||
+      syscall(SYS_statx, file, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_MTIME | STATX_CTIME,
+              &status) != 0) {
     return ChangeTime::unknown;
   }
   constexpr std::int64_t coarsest_s = 2;

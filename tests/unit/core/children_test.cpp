@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/children.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace paes {
+namespace {
+
+using CloseFrom = void (*)(posix_spawn_file_actions_t&, int);
+
+// Whether a new program has this descriptor of ours.
+bool is_passed_on(int number, CloseFrom close) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (close != nullptr) {
+    close(actions, STDERR_FILENO + 1);
+  }
+  std::string program = "/bin/sh";
+  std::string option = "-c";
+  std::string command = "test -e /proc/self/fd/" + std::to_string(number);
+  char* const arguments[] = {program.data(), option.data(), command.data(), nullptr};
+  pid_t child = -1;
+  EXPECT_EQ(posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  return wait_for_child(child) == 0;
+}
+
+TEST(Children, GetNoDescriptor) {
+  const int inherited = fcntl(STDIN_FILENO, F_DUPFD, 200);  // without FD_CLOEXEC
+  ASSERT_GE(inherited, 200);
+  EXPECT_TRUE(is_passed_on(inherited, nullptr));
+  EXPECT_FALSE(is_passed_on(inherited, close_from));
+  EXPECT_FALSE(is_passed_on(inherited, close_what_is_open_from));
+  EXPECT_TRUE(is_passed_on(STDIN_FILENO, close_what_is_open_from));
+  ::close(inherited);
+}
+
+}  // namespace
+}  // namespace paes
