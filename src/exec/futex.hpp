@@ -5,10 +5,12 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
 
@@ -17,6 +19,21 @@ namespace paes {
 // Sleeps unless the number is no longer `value`. May also return for no reason.
 inline void sleep_while(const std::atomic<std::uint32_t>& number, std::uint32_t value) noexcept {
   (void)syscall(SYS_futex, &number, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+// As sleep_while(), after 200 microseconds in which the processor is for everybody else who wants
+// it. What comes within that time comes sooner than a thread that sleeps can be woken
+// (docs/log/executors.md).
+inline void wait_while(const std::atomic<std::uint32_t>& number, std::uint32_t value) noexcept {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::microseconds(200);
+  do {
+    if (number.load(std::memory_order_acquire) != value) {
+      return;
+    }
+    (void)sched_yield();
+  } while (Clock::now() < end);
+  sleep_while(number, value);
 }
 
 // Wakes at most so many of the threads that sleep there. Nothing is read or written at the address,

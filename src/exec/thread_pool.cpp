@@ -213,7 +213,7 @@ class Pool {
       }
     }
     while (call.is_over.load(std::memory_order_acquire) == 0) {
-      sleep_while(call.is_over, 0);
+      wait_while(call.is_over, 0);
     }
   }
 
@@ -243,7 +243,7 @@ class Pool {
       } else {
         const std::uint32_t seen = signal_.load(std::memory_order_relaxed);
         lock.unlock();
-        sleep_while(signal_, seen);
+        wait_while(signal_, seen);
         lock.lock();
       }
     }

@@ -2,8 +2,9 @@
 // Threads of our own. All executors of a process share one pool, because a program has many of them
 // (each key of the library has one) and only so many processors.
 //
-// - A thread without work sleeps. A call wakes as many as it has pieces for, and its own thread
-//   works, too.
+// - A thread without work lets everybody else have the processor for 200 microseconds, in case
+//   another call follows, and then sleeps. A call wakes as many as it has pieces for, and its own
+//   thread works, too.
 // - for_each() never waits for a thread to come: the caller takes pieces until none is left, and
 //   then waits for pieces that others have begun. On a busy machine, where a thread that was woken
 //   may be long in coming, a call is therefore not slower than on one thread. Callers at a time
