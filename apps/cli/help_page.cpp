@@ -74,7 +74,7 @@ class HelpPage : public CLI::FormatterBase {
     if (!commands.empty()) {
       page += app->get_require_subcommand_min() == 0 ? " [SUBCOMMAND]" : " SUBCOMMAND";
     }
-    page += "\n";
+    page += '\n';
     add_rows(page, "Positionals", rows);
     for (const std::string& group : app->get_groups()) {
       add_rows(page, group == "OPTIONS" ? "Options" : group, options_of(*app, group));

@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 
@@ -66,7 +68,8 @@ void close_what_is_open_from(posix_spawn_file_actions_t& actions, int first) {
   }
   errno = 0;
   while (const dirent* const entry = readdir(folder.get())) {
-    const int number = std::atoi(entry->d_name);  // 0 for "." and ".."
+    int number = 0;  // so it stays for "." and ".."
+    (void)std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), number);
     // The folder's own descriptor is closed before the program starts.
     if (number >= first && number != dirfd(folder.get())) {
       const int error = posix_spawn_file_actions_addclose(&actions, number);
