@@ -18,12 +18,9 @@ KEY = "AGE-SECRET-KEY-PQ-1HZLGZUPT4ETPKDEV8HSGFDCYZ4E522W0A7PU2LHT8EH9W6YLNC3SW7
 @pytest.fixture
 def identity() -> paes.Identity:
     identity = paes.Identity(KEY)
-    try:
-        str(identity.recipient)
-    except paes.Error as error:
-        if os.environ.get("PAES_WANT_ML_KEM") == "1":
-            raise
-        pytest.skip(f"libcrypto has no ML-KEM: {error}")
+    # Without ML-KEM a plugin has to know the recipient.
+    if not str(identity.recipient) and os.environ.get("PAES_WANT_ML_KEM") != "1":
+        pytest.skip("libcrypto has no ML-KEM")
     return identity
 
 

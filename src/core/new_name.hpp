@@ -9,14 +9,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string>
 
 namespace paes {
 
-// Not every C library that the Python package runs with has a function for it.
+// musl, with which the Python package runs as well, has no function for it.
 inline int call_renameat2(int from, const char* name, int to, const char* new_name,
                           unsigned flags) noexcept {
+#ifdef __GLIBC__
+  return renameat2(from, name, to, new_name, flags);
+#else
   return static_cast<int>(syscall(SYS_renameat2, from, name, to, new_name, flags));
+#endif
 }
 
 // The calls that not every file system has. What makes or names a file takes them from here, so

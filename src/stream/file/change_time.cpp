@@ -70,6 +70,17 @@ struct RemoveOnExit {
   }
 };
 
+// musl, with which the Python package runs as well, has no function for statx.
+int look_at(int file, struct statx& status) noexcept {
+  constexpr int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+  constexpr unsigned wanted = STATX_MTIME | STATX_CTIME;
+#ifdef __GLIBC__
+  return statx(file, "", flags, wanted, &status);
+#else
+  return static_cast<int>(syscall(SYS_statx, file, "", flags, wanted, &status));
+#endif
+}
+
 // Sets mtime back by a day, as anyone would who hides a change, and looks whether ctime went back
 // as well. A network file system asks its server anew for the times.
 ChangeTime try_out(const Descriptor& folder) {
@@ -84,10 +95,7 @@ ChangeTime try_out(const Descriptor& folder) {
   const time_t earlier_s = now.tv_sec - day_s;
   const struct timespec times[2] = {{0, UTIME_OMIT}, {earlier_s, 0}};
   struct statx status = {};
-  // Not every C library that the Python package runs with has a function for statx.
-  if (futimens(file, times) != 0 ||
-      syscall(SYS_statx, file, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_MTIME | STATX_CTIME,
-              &status) != 0) {
+  if (futimens(file, times) != 0 || look_at(file, status) != 0) {
     return ChangeTime::unknown;
   }
   constexpr std::int64_t coarsest_s = 2;
