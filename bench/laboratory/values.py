@@ -21,11 +21,11 @@ DERIVATIONS = {
     "product of rest": lambda x, share: x * (1 - share),
     "percent": lambda x: 100 * x,
     "percent less": lambda ratio: 100 * (1 - 1 / ratio),
-    # Of the rounds of a measurement, as a part of their median.
+    # Half the distance between the least and the most round, in per cent of the median.
     "half range": lambda median, least, most: 50 * (most - least) / median,
     "times for percent less": lambda percent: 100 / (100 - percent),
     "to the sum": lambda one, first, second: one / (first + second),
-    # Of something that takes so long for one item, the bytes that another thing does in that time.
+    # How many bytes another thing does in the time that something takes for one item.
     "bytes meanwhile": lambda seconds, items, other, count: seconds / items / other * count,
     "percent of": lambda x, y: 100 * x / y,
     "percent of all": lambda x, *all: 100 * x / sum(all),

@@ -104,7 +104,8 @@ void check_last_chunk(const Source& source, const PayloadCipher& cipher, const E
 // place in the text and in the file.
 [[nodiscard]] Transform opening(const PayloadCipher& cipher, std::string name,
                                 std::uint64_t payload_offset);
-// The same for an extent that has one chunk: it throws what check_last_chunk() would throw.
+// Opens the chunk of an extent that has only one, and throws what check_last_chunk() would throw.
+// The extent must outlive the transform.
 [[nodiscard]] Transform opening_only_chunk(const PayloadCipher& cipher, std::string name,
                                            const Extent& extent);
 // Opens chunks for a transfer without a sink, and copies the wanted text. After an error, `wanted`
