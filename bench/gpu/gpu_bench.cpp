@@ -2,11 +2,12 @@
 // Measures the CUDA device, beside what the device allows, with data resident on the device and
 // from host to host. Needs neither libcrypto nor a JSON library. `./dev gpu bench` runs it.
 //
-//   gpu_bench [--seconds N] [--json FILE] [--study E1 [--full]]
+//   gpu_bench [--seconds N] [--json FILE] [--study E1]... [--full]
 //
-// --study runs only one of the lab's experiments; --full adds the studies' sizes. If not everything
-// fits into N seconds, it says what it left out, and the exit code is 3. With PAES_EMULATED_DEVICE
-// set, the device is emulated on the host: that tests this program and measures nothing.
+// --study runs only that of the lab's experiments, and may be repeated; --full adds the studies'
+// sizes. If not everything fits into N seconds, it says what it left out, and the exit code is 3.
+// With PAES_EMULATED_DEVICE set, the device is emulated on the host: that tests this program and
+// measures nothing.
 #include <cstdlib>
 #include <exception>
 #include <thread>
@@ -115,26 +116,28 @@ namespace {
 struct Options {
   double seconds = 150;
   const char* json = nullptr;
-  std::string study;  // "all" for all of them; empty for everything else
+  std::vector<std::string> studies;  // these alone; if there are none, everything
   bool is_full = false;
 };
 
 int run(const Options& options) {
   // Only E10 of the studies is about long texts.
-  const bool is_short = !options.study.empty() && options.study != "E10";
+  const bool is_short =
+      !options.studies.empty() &&
+      std::find(options.studies.begin(), options.studies.end(), "E10") == options.studies.end();
   GpuSession session(test::runtime_under_test(), test::is_device_emulated(), options.seconds,
                      std::size_t{1} << (is_short ? 28 : 30));
   const Report& report = session.report;
   std::printf("device: %s, %s, %u multiprocessors at %.0f MHz%s\n", report.device.c_str(),
               report.architecture.c_str(), report.multiprocessors, report.clock_hz / 1e6,
               report.is_emulated ? "; EMULATED, its figures mean nothing" : "");
-  if (options.study.empty()) {
+  if (options.studies.empty()) {
     measure_resident(session, true);
     measure_host(session);
-    measure_studies(session, "all", !options.is_full);
+    measure_studies(session, {}, !options.is_full);
     measure_resident(session, false);
   } else {
-    measure_studies(session, options.study, !options.is_full);
+    measure_studies(session, options.studies, !options.is_full);
   }
   for (const std::string& what : report.left_out) {
     std::printf("left out: %s\n", what.c_str());
@@ -168,11 +171,11 @@ int main(int argc, char** argv) {
     } else if (argument == "--json" && i + 1 < argc) {
       options.json = argv[++i];
     } else if (argument == "--study" && i + 1 < argc) {
-      options.study = argv[++i];
+      options.studies.emplace_back(argv[++i]);
     } else if (argument == "--full") {
       options.is_full = true;
     } else {
-      std::fprintf(stderr, "usage: gpu_bench [--seconds N] [--json FILE] [--study E1 [--full]]\n");
+      std::fprintf(stderr, "usage: gpu_bench [--seconds N] [--json FILE] [--study E1]... [--full]\n");
       return 2;
     }
   }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "gpu/gpu_session.hpp"
 
 namespace paes::bench {
 
-// `wanted`: E1, E2, E4, E7, E9, E10, E17, or "all". Throws Error(usage) for anything else.
-void measure_studies(GpuSession& session, const std::string& wanted, bool is_quick);
+// `only`: names out of E1, E2, E4, E7, E9, E10 and E17; with none, all of them are measured. Throws
+// Error(usage) for any other name.
+void measure_studies(GpuSession& session, const std::vector<std::string>& only, bool is_quick);
 
 }  // namespace paes::bench
