@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts ranks. Only this module knows mpirun, srun and `paes-mpi-bench`."""
 import functools
+import hashlib
 import os
 import re
 import shutil
@@ -8,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import programs
-from .experiment import Unavailable
+from .experiment import Failed, Unavailable
 
+START_SECONDS = 120  # that ranks have to start on all hosts
 LAUNCHERS = ("mpirun", "mpiexec", "srun")
 KIND = ("hosts", "machines", "cores", "oversubscribed")  # of a job's machines: what paes-mpi-bench says of them
 HOST = re.compile(r"(?P<host>[^\s:=]+)(:(?P<count>[0-9]{1,6}))?(\s+slots=(?P<slots>[0-9]{1,6}))?(\s+max[-_]slots=[0-9]+)?")
@@ -36,6 +38,14 @@ class Cluster:
         return self.launcher is not None and Path(self.launcher).name == "srun"
 
     @property
+    def hosts(self):
+        """A short digest of the hosts' names, so that a result can tell other hosts without naming any; None without a cluster."""
+        if not self.is_given:
+            return None
+        names = sorted(hosts_of(self.hostfile)) if self.hostfile else [os.environ.get("SLURM_JOB_NODELIST", "")]
+        return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+    @property
     def launcher_name(self):
         return Path(program(self.launcher)[1]).name
 
@@ -54,13 +64,13 @@ def declare(parser):
     group.add_argument("--launcher", metavar="PROGRAM", help="mpirun, mpiexec or srun, by name or path")
 
 
-def slots_of(path):
-    """How many ranks the hosts of a file have room for; a host that does not say so counts once. Throws ClusterError."""
+def hosts_of(path):
+    """{host: how many ranks it has room for} of a file; a host that does not say so counts once. Throws ClusterError."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ClusterError(f"--hostfile: {path}: cannot be read: {error}") from error
-    slots = 0
+    slots = {}
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].strip()
         if not words:
@@ -68,8 +78,8 @@ def slots_of(path):
         found = HOST.fullmatch(words)
         if found is None or "0" in (found["count"], found["slots"]):
             raise ClusterError(f"--hostfile: {path}: line {number} is not understood: {words}")
-        slots += int(found["slots"] or found["count"] or 1)
-    if slots == 0:
+        slots[found["host"]] = slots.get(found["host"], 0) + int(found["slots"] or found["count"] or 1)
+    if not slots:
         raise ClusterError(f"--hostfile: {path}: names no host")
     return slots
 
@@ -87,9 +97,22 @@ def cluster(options):
     if options.hostfile is not None:
         if launcher is not None and Path(launcher).name == "srun":
             raise ClusterError("--hostfile: srun starts ranks on the allocation's hosts, not on those of a file")
-        return Cluster(launcher, options.hostfile.absolute(), slots_of(options.hostfile))
+        return Cluster(launcher, options.hostfile.absolute(), sum(hosts_of(options.hostfile).values()))
     tasks = os.environ.get("SLURM_NTASKS", "")
     return Cluster(launcher, slots=int(tasks) if tasks.isdigit() and Cluster(launcher).is_slurm else None)
+
+
+def require_ranks(where):
+    """Starts a program that does nothing on each slot of a cluster. Throws ClusterError if that fails, so that a host that
+    cannot be reached is told before anything is measured. What has no launcher is left to the experiments."""
+    if not where.is_given:
+        return
+    try:
+        programs.run([*where.command(where.slots or 1)[1], "true"], seconds=START_SECONDS, environment=environment())
+    except Unavailable:
+        return
+    except Failed as error:
+        raise ClusterError(f"no rank starts on some of the hosts: {error}") from error
 
 
 def program(launcher=None):

@@ -37,7 +37,7 @@ microseconds pause_before(unsigned looks) noexcept {
   return std::min(first_sleep * (1U << doublings), longest_sleep);
 }
 
-void take(WorkerPriority priority) noexcept {
+void become_worker(WorkerPriority priority) noexcept {
   if (priority == WorkerPriority::idle) {
     // So workers take time from nobody. If the system refuses, they compete like any thread.
     sched_param parameters = {};
@@ -98,7 +98,7 @@ void Workers::wake() noexcept {
 
 void Workers::work(WorkSource& source) noexcept {
   const WipeResidueOnExit wiped;
-  take(priority_);
+  become_worker(priority_);
   unsigned looks = 0;
   while (!is_stopping_.load(std::memory_order_relaxed)) {
     if (source.work()) {
