@@ -18,13 +18,14 @@ _paes() {
       takes=words words="encrypt decrypt verify inspect rekey keygen age cipher vault mount umount devices $options"
       ;;
     "encrypt")
-      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --new-identity --suite --reserve --format -a --armor -o --output -f --force --size --recursive --files-from -0 --null --output-dir --skip-existing --resume -i --identity -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
+      options="-h --help -r --recipient -R --recipients-file -p --passphrase --passphrase-file --passphrase-fd --new-identity --suite --reserve --key-file --key-fd --key-encoding --key-context --key-id --format -a --armor -o --output -f --force --size --recursive --files-from -0 --null --output-dir --skip-existing --resume -i --identity -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
       takes=files depth=2
       case $previous in
-        -r | --recipient | --passphrase-fd | --reserve | --size | -T | --threads | --piece) takes=nothing is_value=yes ;;
-        -R | --recipients-file | --passphrase-file | --new-identity | -o | --output | --files-from | -i | --identity) takes=files is_value=yes ;;
+        -r | --recipient | --passphrase-fd | --reserve | --key-fd | --key-context | --key-id | --size | -T | --threads | --piece) takes=nothing is_value=yes ;;
+        -R | --recipients-file | --passphrase-file | --new-identity | --key-file | -o | --output | --files-from | -i | --identity) takes=files is_value=yes ;;
         --suite) takes=words is_value=yes words="aes-256-gcm aes-128-gcm" ;;
-        --format) takes=words is_value=yes words="paes age" ;;
+        --key-encoding) takes=words is_value=yes words="raw hex base64" ;;
+        --format) takes=words is_value=yes words="paes age cobblestone" ;;
         --output-dir) takes=folders is_value=yes ;;
         --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
@@ -32,11 +33,12 @@ _paes() {
       esac
       ;;
     "decrypt")
-      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor --range -o --output -f --force --recursive --files-from -0 --null --output-dir --skip-existing --resume -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor --key-file --key-fd --key-encoding --key-context --key-id --range -o --output -f --force --recursive --files-from -0 --null --output-dir --skip-existing --resume -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json"
       takes=encrypted depth=2
       case $previous in
-        -i | --identity | --passphrase-file | -o | --output | --files-from) takes=files is_value=yes ;;
-        --passphrase-fd | --max-work-factor | --range | -T | --threads | --piece) takes=nothing is_value=yes ;;
+        -i | --identity | --passphrase-file | --key-file | -o | --output | --files-from) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --key-fd | --key-context | --key-id | --range | -T | --threads | --piece) takes=nothing is_value=yes ;;
+        --key-encoding) takes=words is_value=yes words="raw hex base64" ;;
         --output-dir) takes=folders is_value=yes ;;
         --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
@@ -44,11 +46,12 @@ _paes() {
       esac
       ;;
     "verify")
-      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json --recursive --files-from -0 --null"
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor --key-file --key-fd --key-encoding --key-context --key-id -T --threads --schedule --piece --kernel --device -q --quiet -v --verbose --no-progress --json --recursive --files-from -0 --null"
       takes=encrypted depth=2
       case $previous in
-        -i | --identity | --passphrase-file | --files-from) takes=files is_value=yes ;;
-        --passphrase-fd | --max-work-factor | -T | --threads | --piece) takes=nothing is_value=yes ;;
+        -i | --identity | --passphrase-file | --key-file | --files-from) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --key-fd | --key-context | --key-id | -T | --threads | --piece) takes=nothing is_value=yes ;;
+        --key-encoding) takes=words is_value=yes words="raw hex base64" ;;
         --schedule) takes=words is_value=yes words="pool static dynamic" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --device) takes=words is_value=yes words="auto cpu cuda hybrid" ;;

@@ -2,12 +2,14 @@
 #include "cli/cipher_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cipher/mode/xts.hpp"
 #include "cli/decimal.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
+#include "encoding/encodings.hpp"
 #include "message/raw_key.hpp"
 #include "paes/error.hpp"
 #include "stream/file/input.hpp"
@@ -24,21 +26,6 @@ bool encrypts_with_3des(const CipherOptions& options, const CipherName& cipher) 
 // Modes that take whole blocks.
 bool can_pad(const CipherName& cipher) {
   return !cipher.is_gcm() && row_of(*cipher.mode).tail == Tail::padded;
-}
-
-// One line of at least 16 hexadecimal digits and nothing else; a random key never looks so. The
-// time does not depend on the bytes.
-bool holds_hexadecimal(Bytes contents) {
-  constexpr std::size_t least_digits = 16;
-  std::size_t others = 0;
-  std::size_t last_newline = 0;  // 1: the last byte is a newline, which is allowed
-  for (const unsigned byte : contents) {
-    const bool is_decimal = byte - '0' < 10U;
-    const bool is_letter = (byte | 0x20U) - 'a' < 6U;
-    others += static_cast<std::size_t>(!is_decimal) & static_cast<std::size_t>(!is_letter);
-    last_newline = static_cast<std::size_t>(byte == '\n');
-  }
-  return (others == last_newline) & (contents.size() - last_newline >= least_digits);
 }
 
 }  // namespace
@@ -104,17 +91,13 @@ std::vector<std::uint8_t> CipherOptions::parse_iv(const CipherName& cipher) cons
                              std::to_string(2 * bytes) + " hexadecimal digits";
   refuse(bytes == 0 && !iv.empty(), "--iv: " + cipher.name + " takes none");
   refuse(bytes != 0 && iv.empty(), "--iv: is missing", wanted);
-  const auto digit = [&](char c) -> unsigned {
-    const char lower = static_cast<char>(c | 0x20);
-    const bool is_decimal = c >= '0' && c <= '9';
-    refuse(!is_decimal && !(lower >= 'a' && lower <= 'f'), "--iv: is not hexadecimal", wanted);
-    return static_cast<unsigned>(is_decimal ? c - '0' : lower - 'a' + 10);
-  };
-  refuse(iv.size() != 2 * bytes, "--iv: has " + std::to_string(iv.size()) + " digits", wanted);
-  std::vector<std::uint8_t> parsed;
-  for (std::size_t i = 0; i < iv.size(); i += 2) {
-    parsed.push_back(static_cast<std::uint8_t>(digit(iv[i]) << 4 | digit(iv[i + 1])));
-  }
+  refuse(
+      std::any_of(iv.begin(), iv.end(),
+                  [](char c) { return hexadecimal::value_of(static_cast<std::uint8_t>(c)) >= 16; }),
+      "--iv: is not hexadecimal", wanted);
+  std::vector<std::uint8_t> parsed(bytes);
+  refuse(!hexadecimal::decode(iv, parsed), "--iv: has " + std::to_string(iv.size()) + " digits",
+         wanted);
   return parsed;
 }
 

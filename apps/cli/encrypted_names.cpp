@@ -34,6 +34,12 @@ const stream::FileFormat* format_of_name(const std::string& name) {
   return nullptr;
 }
 
+bool takes_name(InputKind kind, const std::string& name) {
+  const stream::FileFormat* const format = format_of_name(name);
+  return kind == InputKind::plain ||
+         (format != nullptr && format->is_bare() == (kind == InputKind::bare));
+}
+
 std::string encrypted_name(const std::string& input, const stream::FileFormat& format) {
   return input == "-" ? "-" : input + format.suffix;
 }

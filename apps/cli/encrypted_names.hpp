@@ -10,12 +10,15 @@ namespace paes::cli {
 
 // Which files of a folder a command takes. It skips and counts the others.
 enum class InputKind {
-  plain,      // all but those that have the container's magic
-  encrypted,  // those whose names end as a format's do
+  plain,      // all but those that are encrypted already
+  encrypted,  // those whose names end as those of a format do that tells who can open the file
+  bare,       // those whose names end as those of payloads alone do
 };
 
 // The format whose suffix ends an encrypted file's name, or null.
 [[nodiscard]] const stream::FileFormat* format_of_name(const std::string& name);
+// Whether a command takes a file of this name.
+[[nodiscard]] bool takes_name(InputKind kind, const std::string& name);
 // FILE.paes or FILE.age for FILE, and back, in the folder where it lies; "-" for "-". The second
 // throws Error(usage) for a name without a format's suffix.
 [[nodiscard]] std::string encrypted_name(

@@ -176,17 +176,13 @@ class Collector {
     outcome.place = {tree, path.size() - visited.below.size()};
     if (!S_ISREG(visited.status.st_mode)) {
       outcome.skip(SkipReason::not_regular);
-    } else if (!takes_name(path)) {
+    } else if (!takes_name(takes_, path)) {
       outcome.skip(stream::is_temporary_name(stream::last_name(path)) ? SkipReason::unfinished
                                                                       : SkipReason::no_suffix);
     } else {
       outcome.listed_bytes = static_cast<std::uint64_t>(visited.status.st_size);
       name_output_of(outcome, visited.below);
     }
-  }
-
-  [[nodiscard]] bool takes_name(const std::string& path) const {
-    return takes_ == InputKind::plain || format_of_name(path) != nullptr;
   }
 
   void name_output_of(Outcome& outcome, const std::string& below) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "age/envelope.hpp"
+#include "cli/keyfile.hpp"
 #include "cli/passphrase.hpp"
 #include "stream/container/file_format.hpp"
 

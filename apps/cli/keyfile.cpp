@@ -36,6 +36,19 @@ SecretBytes read_key_file(const std::string& path) {
                      : stream::read_key_file(path, &cancel());
 }
 
+bool holds_hexadecimal(Bytes contents) {
+  constexpr std::size_t least_digits = 16;
+  std::size_t others = 0;
+  std::size_t last_newline = 0;  // 1: the last byte is a newline, which is allowed
+  for (const unsigned byte : contents) {
+    const bool is_decimal = byte - '0' < 10U;
+    const bool is_letter = (byte | 0x20U) - 'a' < 6U;
+    others += static_cast<std::size_t>(!is_decimal) & static_cast<std::size_t>(!is_letter);
+    last_newline = static_cast<std::size_t>(byte == '\n');
+  }
+  return (others == last_newline) & (contents.size() - last_newline >= least_digits);
+}
+
 void write_new_secret_file(const std::string& path, const std::function<SecretBytes()>& contents) {
   // Nothing is encrypted to a key that a crash could take away.
   const auto file =

@@ -21,6 +21,10 @@ void refuse_secret_as_output(const stream::FilePlace& output, const std::string&
 // does, and Error(usage) for a secret key in place of a name.
 [[nodiscard]] SecretBytes read_key_file(const std::string& path);
 
+// Whether a key is one line of at least 16 hexadecimal digits and nothing else, which a random key
+// never is. The time does not depend on the bytes.
+[[nodiscard]] bool holds_hexadecimal(Bytes contents);
+
 // Makes a file that did not exist, mode 0600, synced with its folder. Throws Error(failure) when
 // the name is taken, before it asks for the contents.
 void write_new_secret_file(const std::string& path, const std::function<SecretBytes()>& contents);

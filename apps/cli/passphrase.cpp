@@ -15,13 +15,11 @@
 #include <cstring>
 #include <mutex>
 
-#include "cli/decimal.hpp"
 #include "cli/help_page.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "core/descriptor.hpp"
 #include "paes/error.hpp"
-#include "stream/file/small_file.hpp"
 #include "stream/transfer/wait.hpp"
 
 namespace paes::cli {
@@ -265,53 +263,32 @@ age::Prompts terminal_prompts() {
 void PassphraseOptions::declare(CLI::App& app, const std::string& prefix,
                                 const std::string& what_for) {
   const OptionGroup keys(app, keys_group);
-  CLI::Option* file = app.add_option("--" + prefix + "passphrase-file", file_,
-                                     what_for + " (one trailing newline is dropped)")
-                          ->type_name("FILE");
-  app.add_option("--" + prefix + "passphrase-fd", descriptor_,
-                 "the passphrase, from this open file descriptor")
-      ->type_name("N")
-      ->check(decimal())
-      ->check(CLI::NonNegativeNumber)
-      ->excludes(file);
+  source_.declare(app, prefix + "passphrase", what_for + " (one trailing newline is dropped)",
+                  "the passphrase, from this open file descriptor");
 }
 
 void PassphraseOptions::use_file(const std::string& path) {
   refuse(has_source(), "passphrase: more than one source of it is given");
-  file_ = path;
+  source_.use_file(path);
 }
 
 void PassphraseOptions::refuse_as_output(const stream::FilePlace& output) const {
-  refuse_secret_as_output(output, file_, "passphrase");
+  source_.refuse_as_output(output, "passphrase");
 }
 
 SecretBytes PassphraseOptions::read_source() const {
-  // All descriptors that paes opens close on exec, and inherited ones never do. So a wrong number
-  // cannot make paes read one of its own.
-  if (descriptor_ && ((fcntl(*descriptor_, F_GETFD) & FD_CLOEXEC) != 0 ||
-                      (fcntl(*descriptor_, F_GETFL) & O_ACCMODE) == O_WRONLY)) {
-    throw Error(ErrorCode::failure,
-                fmt::format("descriptor {}: is not open for reading", *descriptor_));
-  }
-  SecretBytes passphrase =
-      descriptor_
-          ? stream::read_small_file(*descriptor_, source_name(), max_passphrase_bytes, &cancel())
-          : stream::read_small_file(file_, max_passphrase_bytes, &cancel());
+  SecretBytes passphrase = source_.read(max_passphrase_bytes);
   if (!passphrase.empty() && passphrase.data()[passphrase.size() - 1] == '\n') {
     passphrase.truncate(passphrase.size() - 1);
   }
   return passphrase;
 }
 
-std::string PassphraseOptions::source_name() const {
-  return descriptor_ ? fmt::format("descriptor {}", *descriptor_) : file_;
-}
-
 std::string PassphraseOptions::hint_when_wrong(const SecretBytes& passphrase) const {
   if (!has_source() || !ends_in_carriage_return(passphrase)) {
     return "";
   }
-  return source_name() +
+  return source_.name() +
          " has CRLF line ends, and the carriage return is taken for the passphrase's " +
          "last character: try it without (tr -d '\\r')";
 }
@@ -321,7 +298,7 @@ SecretBytes PassphraseOptions::read_new() const {
   if (has_source()) {
     passphrase = read_source();
     if (ends_in_carriage_return(passphrase)) {
-      print_warning(source_name() +
+      print_warning(source_.name() +
                     ": has CRLF line ends; the carriage return becomes part of the passphrase");
     }
   } else {

@@ -3,12 +3,11 @@
 // command line or the environment, which other processes can read.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "age/keys.hpp"
-#include "cli/keyfile.hpp"
+#include "cli/secret_source.hpp"
 #include "core/secret.hpp"
 #include "crypto/derivation.hpp"
 
@@ -47,11 +46,9 @@ class PassphraseOptions {
   // As --passphrase-file would. Throws Error(usage) if there is a source already.
   void use_file(const std::string& path);
   [[nodiscard]] bool given() const { return ask || has_source(); }
-  [[nodiscard]] bool has_source() const { return !file_.empty() || descriptor_.has_value(); }
+  [[nodiscard]] bool has_source() const { return source_.is_given(); }
   // 0 or 1.
-  [[nodiscard]] unsigned standard_input_uses() const {
-    return descriptor_ == 0 || is_standard_input(file_) ? 1 : 0;
-  }
+  [[nodiscard]] unsigned standard_input_uses() const { return source_.standard_input_uses(); }
 
   // Throws Error(usage) when `path` is the passphrase's file.
   void refuse_as_output(const stream::FilePlace& output) const;
@@ -66,11 +63,9 @@ class PassphraseOptions {
   [[nodiscard]] SecretBytes read_existing() const;
 
  private:
-  [[nodiscard]] std::string source_name() const;
   [[nodiscard]] SecretBytes read_source() const;
 
-  std::string file_;
-  std::optional<int> descriptor_;
+  SecretSource source_;
 };
 
 }  // namespace paes::cli

@@ -94,6 +94,11 @@ unsigned SealOptions::standard_input_uses() const {
          reopen.standard_input_uses();
 }
 
+bool SealOptions::is_given() const {
+  return recipients.given() || !new_identity.empty() || !reopen.identity_files.empty() ||
+         passphrase.given();
+}
+
 void SealOptions::refuse_as_output(const stream::FilePlace& output) const {
   recipients.refuse_as_output(output);
   passphrase.refuse_as_output(output);

@@ -38,6 +38,8 @@ struct SealOptions {
   UnlockOptions reopen;
 
   [[nodiscard]] unsigned standard_input_uses() const;
+  // Whether any key or passphrase is given.
+  [[nodiscard]] bool is_given() const;
   // Throws as parse_suite does.
   [[nodiscard]] container::Shape shape() const;
   // Throws Error(usage) if nobody could open the output, if age has no such envelope, or if the

@@ -17,6 +17,7 @@
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "core/descriptor.hpp"
+#include "encoding/encodings.hpp"
 #include "paes/error.hpp"
 #include "stream/file/create_output.hpp"
 #include "stream/file/small_file.hpp"
@@ -42,19 +43,6 @@ bool exists(const std::string& path) {
 }
 
 bool separates_digits(std::uint8_t c) { return c == '-' || c == ' ' || (c >= '\t' && c <= '\r'); }
-
-// The value of a hexadecimal digit, and 16 or more for anything else.
-unsigned value_of_digit(std::uint8_t c) {
-  // Whether first <= c <= last: all ones, or zero.
-  const auto is_among = [c](unsigned first, unsigned last) {
-    return static_cast<unsigned>(static_cast<int>((first - 1 - c) & (c - last - 1)) >> 31);
-  };
-  const unsigned digit = is_among('0', '9');
-  const unsigned lower = is_among('a', 'f');
-  const unsigned upper = is_among('A', 'F');
-  return (digit & (c - unsigned{'0'})) | (lower & (c - unsigned{'a'} + 10)) |
-         (upper & (c - unsigned{'A'} + 10)) | (~(digit | lower | upper) & 16U);
-}
 
 SecretBytes first_line(SecretBytes passphrase) {
   const Bytes text = passphrase;
@@ -84,12 +72,12 @@ SecretBytes read_regular_file(const std::string& path, std::size_t max_bytes) {
 // A key in place of its file's name must not stand in a message.
 bool looks_like_master_key(const std::string& text) {
   const auto digits = std::count_if(text.begin(), text.end(), [](char c) {
-    return value_of_digit(static_cast<std::uint8_t>(c)) < 16;
+    return hexadecimal::value_of(static_cast<std::uint8_t>(c)) < 16;
   });
   return std::cmp_greater_equal(digits, vault::master_key_bytes) &&
          std::all_of(text.begin(), text.end(), [](char c) {
            const auto byte = static_cast<std::uint8_t>(c);
-           return separates_digits(byte) || value_of_digit(byte) < 16;
+           return separates_digits(byte) || hexadecimal::value_of(byte) < 16;
          });
 }
 
@@ -181,7 +169,7 @@ vault::MasterKey read_master_key(const std::string& path) {
       continue;
     }
     if (digits < 2 * vault::master_key_bytes) {
-      const unsigned value = value_of_digit(c);
+      const unsigned value = hexadecimal::value_of(c);
       std::uint8_t& byte = key.data()[digits / 2];
       byte = static_cast<std::uint8_t>((unsigned{byte} << 4) | (value & 15));
       wrong |= value & 16;

@@ -5,7 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/file_run.hpp"
-#include "cli/key_options.hpp"
+#include "cli/opening.hpp"
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
 #include "format/byte_range.hpp"
@@ -15,23 +15,23 @@ namespace paes::cli {
 namespace {
 
 struct DecryptCommand {
-  UnlockOptions unlock;
+  OpenOptions keys;
   TransferOptions transfer;
   std::string range;
 };
 
-WrittenOutput decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
+WrittenOutput decrypt_one(const DecryptCommand& command, Opener& opener,
                           const std::optional<ByteRange>& range, const FileTask& task) {
   stream::Input& input = task.input;
   refuse_terminal(input);
-  command.unlock.refuse_as_output(task.output);
+  command.keys.refuse_as_output(task.output);
   const bool resumable = is_resumable(command.transfer, input, task.output.path);
-  const stream::EncryptedFile file(input);
-  task.outcome.take(file.head().format());
-  const stream::Preamble* const container = file.head().container();
+  const InputToOpen file(input, opener);
+  task.outcome.take(file.format());
+  const stream::Preamble* const container = file.container();
   if (resumable && container == nullptr) {
     throw Error(ErrorCode::usage,
-                input.name() + ": is a file of age, which --resume cannot continue",
+                input.name() + ": is no container of paes, and --resume continues nothing else",
                 "decrypt it without --resume");
   }
   std::unique_ptr<stream::Output> output =
@@ -39,10 +39,10 @@ WrittenOutput decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
                     {.encrypts = false, .is_resumable = resumable, .is_grouped = task.is_grouped});
   stream::Totals totals;
   if (resumable) {
-    const SecretBytes key = unlocker.open(container->envelope()).take_plaintext();
+    const SecretBytes key = opener.unlocker().open(container->envelope()).take_plaintext();
     totals = stream::decrypt_resumably(input, *output, *container, key, print_warning, task.work);
   } else {
-    const stream::OpenedPayload payload = unlocker.open(file, task.work);
+    const stream::OpenedPayload payload = file.open(task.work);
     totals = stream::decrypt_file(file.source(), *output, payload, range, task.work);
     warn_of_partial(task.output);
   }
@@ -50,8 +50,9 @@ WrittenOutput decrypt_one(const DecryptCommand& command, Unlocker& unlocker,
 }
 
 int decrypt_files(DecryptCommand& command) {
-  FileList list = settle(command.transfer, InputKind::encrypted, decrypted_name,
-                         command.unlock.standard_input_uses());
+  command.keys.check();
+  FileList list = settle(command.transfer, command.keys.takes(), decrypted_name,
+                         command.keys.standard_input_uses());
   std::optional<ByteRange> range;
   if (!command.range.empty()) {
     range = parse_range(command.range);
@@ -62,10 +63,13 @@ int decrypt_files(DecryptCommand& command) {
            "name it with -o; -o - is standard output");
   }
   WorkChooser chooser = command.transfer.device.choose("", command.transfer.notes());
-  Unlocker unlocker(command.unlock);
-  Transfer transfer{"decrypt", decrypted_name, InputKind::encrypted, [&](const FileTask& task) {
-                      return decrypt_one(command, unlocker, range, task);
+  Opener opener(command.keys);
+  Transfer transfer{"decrypt", decrypted_name, command.keys.takes(), [&](const FileTask& task) {
+                      return decrypt_one(command, opener, range, task);
                     }};
+  transfer.more_members = [&](nlohmann::ordered_json& document) {
+    command.keys.own_key.add_id(document);
+  };
   transfer.layout = [](const stream::Work& work) {
     return stream::opening_layout(0, std::nullopt, work);
   };
@@ -74,7 +78,7 @@ int decrypt_files(DecryptCommand& command) {
 
 Action declare(CLI::App& app) {
   const auto command = std::make_shared<DecryptCommand>();
-  command->unlock.declare(app);
+  command->keys.declare(app);
   app.add_option(
          "--range", command->range,
          "only these bytes of the plaintext, FIRST-LAST or FIRST-, counted from 0, both ends "

@@ -13,10 +13,12 @@
 #include "cli/key_options.hpp"
 #include "cli/keyfile.hpp"
 #include "cli/option_list.hpp"
+#include "cli/own_key.hpp"
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
 #include "cli/sealing.hpp"
 #include "format/container.hpp"
+#include "stream/container/chunk_cipher.hpp"
 
 namespace paes::cli {
 
@@ -24,8 +26,9 @@ namespace {
 
 struct EncryptCommand {
   SealOptions sealing;
+  OwnKeyOptions own_key;
   TransferOptions transfer;
-  std::string format = "paes";
+  std::string format;  // empty: what goes with the keys
   bool is_armored = false;
   bool has_suite = false;
   bool has_reserve = false;
@@ -37,8 +40,16 @@ struct EncryptCommand {
 
 // Throws Error(usage) for an unknown name and for options that the format does not have.
 const stream::FileFormat& parse_format(const EncryptCommand& command) {
-  const stream::FileFormat& format = stream::find_format(command.format);
-  const std::string why = ": cannot be combined with --format " + command.format;
+  const bool has_own_key = command.own_key.is_given();
+  const stream::FileFormat& format = stream::find_format(!command.format.empty() ? command.format
+                                                         : has_own_key           ? "cobblestone"
+                                                                                 : "paes");
+  const std::string name = format.name;
+  const std::string why = ": cannot be combined with --format " + name;
+  refuse(format.is_bare() && !has_own_key, "format: a file of " + name + " has no recipients",
+         "give --key-file FILE or --key-fd N");
+  refuse(!format.is_bare() && has_own_key, "key" + why,
+         "leave out --format, or give -r RECIPIENT in place of the key");
   refuse(!format.has_shape && command.has_suite, "suite" + why, "leave out one of them");
   refuse(!format.has_shape && command.has_reserve, "reserve" + why, "leave out one of them");
   refuse(!format.is_resumable && command.transfer.resume, "resume" + why, "leave out one of them");
@@ -83,12 +94,36 @@ class NewIdentity {
   std::atomic<bool> kept_{false};
 };
 
-stream::Totals encrypt_afresh(const EncryptCommand& command, const Sealer& sealer,
-                              NewIdentity& identity, stream::Input& input, stream::Output& output,
-                              const stream::Work& work) {
-  const stream::NewPayload payload = sealer.sealed([&](const age::SealTo& to) {
-    return parse_format(command).new_payload(to, sealer.shape(), work);
-  });
+// What the files of a run are encrypted with.
+struct NewKeys {
+  Sealer sealer;
+  NewIdentity identity;
+  std::optional<OwnKey> own;  // in place of the others
+
+  explicit NewKeys(const EncryptCommand& command)
+      : sealer(command.sealing, command.sealing.shape()), identity(command.sealing.new_identity) {
+    if (identity.recipient() != nullptr) {
+      sealer.add(identity.recipient());
+    }
+    if (command.own_key.is_given()) {
+      own = command.own_key.read();
+    }
+  }
+
+  [[nodiscard]] stream::NewPayload new_payload(const stream::FileFormat& format,
+                                               const stream::Work& work) const {
+    if (own) {
+      return stream::new_bare_payload(own->key, own->context, work);
+    }
+    return sealer.sealed(
+        [&](const age::SealTo& to) { return format.new_payload(to, sealer.shape(), work); });
+  }
+};
+
+stream::Totals encrypt_afresh(const EncryptCommand& command, NewKeys& keys, stream::Input& input,
+                              stream::Output& output, const stream::Work& work) {
+  NewIdentity& identity = keys.identity;
+  const stream::NewPayload payload = keys.new_payload(parse_format(command), work);
   if (!output.is_discardable()) {
     identity.keep();  // what goes down a pipe may be kept by whoever reads it
   }
@@ -108,22 +143,24 @@ stream::Totals encrypt_afresh(const EncryptCommand& command, const Sealer& seale
   }
 }
 
-WrittenOutput encrypt_one(const EncryptCommand& command, Sealer& sealer, NewIdentity& identity,
-                          const FileTask& task) {
+WrittenOutput encrypt_one(const EncryptCommand& command, NewKeys& keys, const FileTask& task) {
   task.outcome.take(parse_format(command));
   const stream::FilePlace& output_place = task.output;
   refuse(command.transfer.expected_bytes && task.input.is_storage(),
          task.input.name() + ": its size is known, so --size says nothing", "leave out --size");
   const bool resumable = is_resumable(command.transfer, task.input, output_place.path);
-  identity.refuse_as_output(output_place);
+  keys.identity.refuse_as_output(output_place);
   command.sealing.refuse_as_output(output_place);
+  command.own_key.refuse_as_output(output_place);
   std::unique_ptr<stream::Output> output =
       create_output(command.transfer, output_place, task.input,
                     {.encrypts = true, .is_resumable = resumable, .is_grouped = task.is_grouped});
-  sealer.ask_passphrase();
+  if (!keys.own) {
+    keys.sealer.ask_passphrase();
+  }
   const stream::Totals totals =
-      resumable ? stream::encrypt_resumably(task.input, *output, sealer.resumable(), task.work)
-                : encrypt_afresh(command, sealer, identity, task.input, *output, task.work);
+      resumable ? stream::encrypt_resumably(task.input, *output, keys.sealer.resumable(), task.work)
+                : encrypt_afresh(command, keys, task.input, *output, task.work);
   WrittenOutput written = hand_on(command.transfer, std::move(output), totals);
   warn_of_leftover(output_place);
   if (!resumable) {
@@ -142,23 +179,21 @@ int encrypt_files(EncryptCommand& command) {
   refuse(command.transfer.expected_bytes &&
              (command.transfer.files.size() > 1 || command.transfer.inputs.are_listed()),
          "size: --size is that of one pipe, but there may be several inputs", "leave out --size");
-  sealing.check(resume, "-r RECIPIENT, -R FILE, -i IDENTITY, --new-identity FILE or -p");
-  FileList list =
-      settle(command.transfer, InputKind::plain, name_output, sealing.standard_input_uses());
-  const container::Shape shape = sealing.shape();
+  command.own_key.check(sealing.is_given());
+  if (!command.own_key.is_given()) {
+    sealing.check(resume, "-r RECIPIENT, -R FILE, -i IDENTITY, --new-identity FILE or -p");
+  }
+  FileList list = settle(command.transfer, InputKind::plain, name_output,
+                         sealing.standard_input_uses() + command.own_key.standard_input_uses());
   WorkChooser chooser =
       command.transfer.device.choose(format.why_cpu_alone, command.transfer.notes());
-  Sealer sealer(sealing, shape);
   if (!sealing.new_identity.empty()) {
     start_threads(list, chooser);
   }
-  NewIdentity identity(sealing.new_identity);
-  if (identity.recipient() != nullptr) {
-    sealer.add(identity.recipient());
-  }
-  Transfer transfer{"encrypt", name_output, InputKind::plain, [&](const FileTask& task) {
-                      return encrypt_one(command, sealer, identity, task);
-                    }};
+  NewKeys keys(command);
+  NewIdentity& identity = keys.identity;
+  Transfer transfer{"encrypt", name_output, InputKind::plain,
+                    [&](const FileTask& task) { return encrypt_one(command, keys, task); }};
   transfer.layout = [](const stream::Work& work) {
     return stream::sealing_layout(0, std::nullopt, work);
   };
@@ -168,6 +203,7 @@ int encrypt_files(EncryptCommand& command) {
       document["identity_file"] = sealing.new_identity;
       document["public_key"] = identity.recipient()->text();
     }
+    command.own_key.add_id(document);
   };
   const int code = run_transfer(command.transfer, chooser, transfer, std::move(list));
   if (identity.is_kept() && !command.transfer.quiet) {
@@ -187,10 +223,11 @@ std::vector<std::string> format_names() {
 Action declare(CLI::App& app) {
   const auto command = std::make_shared<EncryptCommand>();
   command->sealing.declare(app, "the terminal", true);
+  command->own_key.declare(app);
   app.add_option("--format", command->format,
-                 "the format of the new file; age itself opens a file of age")
-      ->type_name(join_choices(format_names()))
-      ->capture_default_str();
+                 "the format of the new file (default: paes, and cobblestone with --key-file); age "
+                 "itself opens a file of age")
+      ->type_name(join_choices(format_names()));
   app.add_flag("-a,--armor", command->is_armored, "with --format age: write text (ASCII armor)");
   app.add_flag("-e")->group("");  // beside -d of decrypt
   command->transfer.declare_output(app);

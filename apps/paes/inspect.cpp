@@ -12,6 +12,7 @@
 
 #include "age/envelope.hpp"
 #include "cli/command.hpp"
+#include "cli/encrypted_names.hpp"
 #include "cli/process.hpp"
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
@@ -54,9 +55,30 @@ std::uint64_t count_rest(const stream::Source& source) {
   return count;
 }
 
+// A payload alone says nothing of itself: its name does, and its length.
+Findings examine_bare(const std::string& file, const stream::Input& input,
+                      const stream::FileFormat& format) {
+  Findings found{.file = file,
+                 .format = format,
+                 .is_armored = false,
+                 .header = std::nullopt,
+                 .payload_offset = 0,
+                 .envelope = {}};
+  if (input.is_seekable()) {
+    found.file_bytes = input.bytes();
+    found.text_bytes = format.chunking.text_of(input.bytes());
+    found.truncated = !found.text_bytes.has_value();
+  }
+  return found;
+}
+
 Findings examine(const std::string& file, const std::optional<UnfinishedOutput>& unfinished) {
   stream::Input input =
       file == "-" ? stream::Input::standard_input(&cancel()) : stream::Input::open(file, &cancel());
+  const stream::FileFormat* const named = format_of_name(file);
+  if (named != nullptr && named->is_bare() && stream::format_of(input) == nullptr) {
+    return examine_bare(file, input, *named);
+  }
   const stream::EncryptedFile encrypted(input);
   const stream::FileHead& head = encrypted.head();
   Findings found{.file = file,
@@ -136,8 +158,9 @@ void print_text(const Findings& found) {
     line("format", fmt::format("{} {}{}", found.format.name, format_version,
                                found.is_armored ? ", armored" : ""));
   }
-  line("recipients",
-       fmt::format("{}: {}", found.envelope.stanzas.size(), stanza_text(found.envelope)));
+  line("recipients", found.format.is_bare() ? "none: its owner keeps the key"
+                                            : fmt::format("{}: {}", found.envelope.stanzas.size(),
+                                                          stanza_text(found.envelope)));
   line("payload", fmt::format("at {}", found.payload_offset) +
                       (found.header ? fmt::format(", page {}", found.header->payload_page) : "") +
                       (found.is_armored ? " of the file without armor" : ""));

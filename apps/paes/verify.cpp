@@ -5,7 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/file_run.hpp"
-#include "cli/key_options.hpp"
+#include "cli/opening.hpp"
 #include "cli/report.hpp"
 
 namespace paes::cli {
@@ -13,15 +13,15 @@ namespace paes::cli {
 namespace {
 
 struct VerifyCommand {
-  UnlockOptions unlock;
+  OpenOptions keys;
   TransferOptions transfer;
 };
 
-WrittenOutput verify_one(const VerifyCommand& command, Unlocker& unlocker, const FileTask& task) {
+WrittenOutput verify_one(const VerifyCommand& command, Opener& opener, const FileTask& task) {
   refuse_terminal(task.input);
-  const stream::EncryptedFile file(task.input);
-  task.outcome.take(file.head().format());
-  const stream::OpenedPayload payload = unlocker.open(file, task.work);
+  const InputToOpen file(task.input, opener);
+  task.outcome.take(file.format());
+  const stream::OpenedPayload payload = file.open(task.work);
   const stream::Verification found = stream::verify_file(file.source(), payload, task.work);
   add_damage(task.outcome.more, found);
   task.outcome.result = verified_text(command.transfer, task.input.name(), found);
@@ -29,12 +29,16 @@ WrittenOutput verify_one(const VerifyCommand& command, Unlocker& unlocker, const
 }
 
 int verify_files(VerifyCommand& command) {
+  command.keys.check();
   FileList list =
-      settle(command.transfer, InputKind::encrypted, nullptr, command.unlock.standard_input_uses());
+      settle(command.transfer, command.keys.takes(), nullptr, command.keys.standard_input_uses());
   WorkChooser chooser = command.transfer.device.choose("", command.transfer.notes());
-  Unlocker unlocker(command.unlock);
-  Transfer transfer{"verify", nullptr, InputKind::encrypted,
-                    [&](const FileTask& task) { return verify_one(command, unlocker, task); }};
+  Opener opener(command.keys);
+  Transfer transfer{"verify", nullptr, command.keys.takes(),
+                    [&](const FileTask& task) { return verify_one(command, opener, task); }};
+  transfer.more_members = [&](nlohmann::ordered_json& document) {
+    command.keys.own_key.add_id(document);
+  };
   transfer.layout = [](const stream::Work& work) {
     return stream::opening_layout(0, std::nullopt, work);
   };
@@ -43,7 +47,7 @@ int verify_files(VerifyCommand& command) {
 
 Action declare(CLI::App& app) {
   const auto command = std::make_shared<VerifyCommand>();
-  command->unlock.declare(app);
+  command->keys.declare(app);
   command->transfer.declare_common(app, "transfer");
   command->transfer.inputs.declare(app, false);
   app.add_option("FILE", command->transfer.files, "files to verify; - is standard input");

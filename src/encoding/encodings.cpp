@@ -33,6 +33,11 @@ constexpr unsigned mask_if_equal(unsigned a, unsigned b) noexcept {
   return 0U - (((a ^ b) - 1U) >> 31);
 }
 
+// All ones if true, else zero. The arguments are below 2^31.
+constexpr unsigned mask_if_within(unsigned c, unsigned first, unsigned last) noexcept {
+  return 0U - (((first - 1 - c) & (c - last - 1)) >> 31);
+}
+
 }  // namespace
 
 namespace base64 {
@@ -66,11 +71,6 @@ constexpr Symbols url_symbols = symbols_of("-_");
 
 const Symbols& symbols_of(Alphabet alphabet) noexcept {
   return alphabet == Alphabet::url ? url_symbols : standard_symbols;
-}
-
-// All ones if true, else zero. The arguments are below 2^31.
-constexpr unsigned mask_if_within(unsigned c, unsigned first, unsigned last) noexcept {
-  return 0U - (((first - 1 - c) & (c - last - 1)) >> 31);
 }
 
 // The symbol of a character, computed without the table.
@@ -211,6 +211,33 @@ bool decode(std::string_view text, MutableBytes data) noexcept {
 }
 
 }  // namespace base64
+
+namespace hexadecimal {
+
+unsigned value_of(std::uint8_t character) noexcept {
+  const unsigned c = character;
+  const unsigned digit = mask_if_within(c, '0', '9');
+  const unsigned small = mask_if_within(c, 'a', 'f');
+  const unsigned capital = mask_if_within(c, 'A', 'F');
+  return (digit & (c - '0')) | (small & (c - 'a' + 10)) | (capital & (c - 'A' + 10)) |
+         (~(digit | small | capital) & 16U);
+}
+
+bool decode(std::string_view text, MutableBytes data) noexcept {
+  if (text.size() != 2 * data.size()) {
+    return false;
+  }
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const unsigned high = value_of(static_cast<std::uint8_t>(text[2 * i]));
+    const unsigned low = value_of(static_cast<std::uint8_t>(text[2 * i + 1]));
+    seen |= high | low;
+    data[i] = static_cast<std::uint8_t>(high << 4 | (low & 15));
+  }
+  return seen < 16;
+}
+
+}  // namespace hexadecimal
 
 namespace bech32 {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ways to write bytes as text: Base 64 for headers, armor, SSH's keys and file names, and
-// Bech32 for age's own keys.
+// Ways to write bytes as text: Base 64 for headers, armor, SSH's keys and file names, Bech32 for
+// age's own keys, and hexadecimal digits.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +59,17 @@ void append_public(Bytes data, std::string& text, Form form = {});
 [[nodiscard]] bool append_decoded_public(std::string_view groups, std::vector<std::uint8_t>& data);
 
 }  // namespace paes::base64
+
+// Hexadecimal digits in either case (RFC 4648, section 8). No branch and no index depends on them.
+namespace paes::hexadecimal {
+
+// The value of a digit, and 16 or more for anything else.
+[[nodiscard]] unsigned value_of(std::uint8_t character) noexcept;
+
+// True if `text` has two digits for each byte of `data`, which then has them.
+[[nodiscard]] bool decode(std::string_view text, MutableBytes data) noexcept;
+
+}  // namespace paes::hexadecimal
 
 // Bech32 (BIP 173) for keys of any length. A text must have the same letter case as the given
 // human-readable part. No branch and no index depends on the data, which may be a secret key; only

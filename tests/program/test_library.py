@@ -94,3 +94,14 @@ def test_library_and_program_read_each_other(library, keys, random_bytes, folder
     open_with = make(library, "paes_open_with_new")
     call(library, "paes_open_with_add_identity_file", open_with, os.fsencode(keys.path))
     assert read(library, folder / "its.paes", open_with) == text
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_library_and_program_share_an_own_key(library, random_bytes, folder, bits):
+    key, text = os.urandom(bits // 8), random_bytes(1_000_000)
+    (folder / "key").write_bytes(key)
+    own = ["--key-file", folder / "key", "--key-context", CONTEXT.decode()]
+    write(library, folder / "ours.cobblestone", own_key(library, "seal_for", key), text)
+    assert succeed("decrypt", *own, "-o", "-", folder / "ours.cobblestone").out == text
+    (folder / "its.cobblestone").write_bytes(succeed("encrypt", *own, stdin=text).out)
+    assert read(library, folder / "its.cobblestone", own_key(library, "open_with", key)) == text

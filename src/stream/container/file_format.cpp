@@ -65,7 +65,8 @@ const FileFormat* format_of(Bytes first_bytes) noexcept {
   const bool is_armored = age::is_armored(first_bytes);
   const auto* const found =
       std::find_if(std::begin(formats), std::end(formats), [&](const FileFormat* format) {
-        return is_armored ? format->has_armor : format->is_format_of(first_bytes);
+        return is_armored ? format->has_armor
+                          : !format->is_bare() && format->is_format_of(first_bytes);
       });
   return found == std::end(formats) ? nullptr : *found;
 }

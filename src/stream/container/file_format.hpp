@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of encrypted files as rows of one table (formats.def). A row recognises a file by its
 // first bytes, reads what precedes the payload, and makes new files. Only a row knows which format
-// a file has.
+// a file has. A file that is a payload alone nobody recognises.
 #pragma once
 
 #include <memory>
@@ -53,6 +53,8 @@ struct FileFormat {
   bool is_resumable;          // --resume can continue it
   bool is_rekeyable;          // its recipients can be changed in place
   bool has_armor;             // may be written as text
+  // A payload alone, under a key that its owner keeps (chunk_cipher.hpp): the next three are null.
+  [[nodiscard]] bool is_bare() const noexcept { return read_head == nullptr; }
   // Judges by the first max_magic_bytes of the file, or all of it if it is shorter.
   bool (*is_format_of)(Bytes first_bytes) noexcept;
   // Leaves a pipe at the payload. Throws Error(corrupt).

@@ -248,4 +248,25 @@ TEST(Base64, NoFormReadsAnother) {
 }
 
 }  // namespace
+TEST(Hexadecimal, EachCharacterHasItsValueOrNone) {
+  const std::string_view digits = "0123456789abcdef";
+  for (unsigned c = 0; c < 256; ++c) {
+    const auto lower = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    const std::size_t at = c < 128 ? digits.find(lower) : std::string_view::npos;
+    const unsigned value = hexadecimal::value_of(static_cast<std::uint8_t>(c));
+    EXPECT_TRUE(at == std::string_view::npos ? value >= 16 : value == at) << c;
+  }
+}
+
+TEST(Hexadecimal, DecodesTwoDigitsAByte) {
+  std::uint8_t data[3] = {};
+  EXPECT_TRUE(hexadecimal::decode("00fFa7", data));
+  EXPECT_EQ(data[0], 0x00);
+  EXPECT_EQ(data[1], 0xff);
+  EXPECT_EQ(data[2], 0xa7);
+  for (const std::string_view wrong : {"", "00fFa", "00fFa70", "00fFa7 ", "0gfFa7", "g0fFa7"}) {
+    EXPECT_FALSE(hexadecimal::decode(wrong, data)) << wrong;
+  }
+}
+
 }  // namespace paes
