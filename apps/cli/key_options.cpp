@@ -121,6 +121,11 @@ age::OpenEnvelope Unlocker::open(Bytes envelope) {
   return explained([&](const age::Credentials& with) { return age::OpenEnvelope(envelope, with); });
 }
 
+void Unlocker::with_credentials(
+    const std::function<void(const age::Credentials& credentials)>& use) {
+  explained([&](const age::Credentials& with) { use(with); });
+}
+
 stream::OpenedPayload Unlocker::open(const stream::EncryptedFile& file, const stream::Work& work) {
   return explained(
       [&](const age::Credentials& with) { return file.head().open(file.source(), with, work); });

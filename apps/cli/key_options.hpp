@@ -3,6 +3,7 @@
 // command.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -65,6 +66,8 @@ class Unlocker {
   // Valid as long as this object is. For one thread.
   [[nodiscard]] age::Credentials credentials();
   [[nodiscard]] age::OpenEnvelope open(Bytes envelope);
+  // Calls `use`, which opens something, and passes on what it throws.
+  void with_credentials(const std::function<void(const age::Credentials& credentials)>& use);
   [[nodiscard]] stream::OpenedPayload open(const stream::EncryptedFile& file,
                                            const stream::Work& work);
   [[nodiscard]] const std::vector<age::SharedIdentity>& identities() const { return identities_; }

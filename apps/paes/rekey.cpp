@@ -105,8 +105,10 @@ std::size_t Rekeyer::rekey(const stream::FilePlace& place) {
       place, {cancel(), leftover_hint(place.path), print_warning_with_hint, warn_of_abandoned});
   const stream::Rekeying rekeying = {
       .change = command_.keeps_some() ? &change_ : nullptr,
-      .open = [this](Bytes envelope) { return unlocker_.open(envelope); },
-      .seal_to = [this] { return seal_to(); }};
+      .with_credentials =
+          [this](const stream::Rekeying::Use& use) { unlocker_.with_credentials(use); },
+      .seal_to = [this] { return seal_to(); },
+      .warn = print_warning};
   return command_.restore ? stream::restore_recipients(file, rekeying)
                           : stream::rekey_file(file, rekeying);
 }

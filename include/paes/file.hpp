@@ -155,15 +155,17 @@ struct RecipientEdit {
   std::vector<std::size_t> remove = {};
 };
 
-// Replaces a file's recipients in place. Nobody who could open it can do so afterwards, unless
-// `seal_for` names them too; but whoever has read the file before may have kept its key. The text
-// does not move. Returns how many recipients the file has now. Throws like decrypt_file,
-// Error(usage) for a bare CobblestoneKey and for a file of age, and Error(failure) if the room that
-// encrypt_file left is too small, or if an interrupted change has left its copy (paes(1), rekey
-// --restore). Uses only the options `cancel` and `warn`.
+// Replaces a file's recipients. Nobody who could open it can do so afterwards, unless `seal_for`
+// names them too; but whoever has read the file before may have kept its key. A container changes
+// in place, and its text does not move; a file of age is written anew beside the old one, with the
+// same payload, and replaces it. Returns how many recipients the file has now. Throws like
+// decrypt_file, Error(usage) for a bare CobblestoneKey, and Error(failure) if the room that
+// encrypt_file left is too small, if an interrupted change has left its copy (paes(1), rekey
+// --restore), or if a file of age has several hard links. Uses only the options `cancel` and
+// `warn`.
 std::size_t PAES_API rekey_file(const std::string& path, const OpenWith& open_with,
                                 const SealFor& seal_for, const FileOptions& options = {});
-// Adds and removes recipients of a file in place. Returns how many it has now. Throws like
+// Adds and removes recipients of a file, like rekey_file. Returns how many it has now. Throws like
 // rekey_file, and Error(usage) if nobody would be left or if a passphrase would not stay alone.
 std::size_t PAES_API change_recipients(const std::string& path, const OpenWith& open_with,
                                        const RecipientEdit& edit, const FileOptions& options = {});

@@ -167,26 +167,32 @@ SecretBytes unwrap_with_identities(const ParsedHeader& header,
 
 }  // namespace
 
+std::string header_for(const SealTo& to, Bytes file_key) {
+  std::string text = version_line();
+  if (to.recipients.empty()) {
+    append_stanza(text, wrap_under(to.passphrase, to.work_factor, file_key, to.wait));
+  } else {
+    append_wrapped(text, to.recipients, file_key, to.wait);
+  }
+  return complete(std::move(text), file_key);
+}
+
+SealedHeader seal_header(const SealTo& to) {
+  SecretBytes file_key = random_file_key();
+  std::string text = header_for(to, file_key);
+  return {std::move(text), std::move(file_key)};
+}
+
 SealedHeader seal_header(std::span<const SharedRecipient> recipients, const WaitReady& wait) {
   if (recipients.empty()) {
     throw Error(ErrorCode::usage, "recipients: none given");
   }
-  SealedHeader sealed{version_line(), random_file_key()};
-  append_wrapped(sealed.text, recipients, sealed.file_key, wait);
-  sealed.text = complete(std::move(sealed.text), sealed.file_key);
-  return sealed;
+  return seal_header(SealTo{.recipients = recipients, .wait = wait});
 }
 
 SealedHeader seal_header(Bytes passphrase, unsigned work_factor, const WaitReady& wait) {
-  SealedHeader sealed{version_line(), random_file_key()};
-  append_stanza(sealed.text, wrap_under(passphrase, work_factor, sealed.file_key, wait));
-  sealed.text = complete(std::move(sealed.text), sealed.file_key);
-  return sealed;
-}
-
-SealedHeader seal_header(const SealTo& to) {
-  return to.recipients.empty() ? seal_header(to.passphrase, to.work_factor, to.wait)
-                               : seal_header(to.recipients, to.wait);
+  return seal_header(
+      SealTo{.recipients = {}, .passphrase = passphrase, .work_factor = work_factor, .wait = wait});
 }
 
 void check_new_stanza(const NewStanza& stanza) {

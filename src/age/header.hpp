@@ -37,6 +37,8 @@ struct SealTo {
   WaitReady wait = {};  // may throw to give up
 };
 [[nodiscard]] SealedHeader seal_header(const SealTo& to);
+// Another header before a payload that there is already: its file key is given.
+[[nodiscard]] std::string header_for(const SealTo& to, Bytes file_key);
 
 // The ways to open a header. A plugin that fails at a scrypt stanza is skipped, unless
 // `ask_passphrase` is empty; plugins in a list that is itself encrypted are not asked.

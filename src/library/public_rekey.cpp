@@ -29,14 +29,12 @@ std::size_t rekey(const std::string& path, const OpenWith& open_with, const File
              .leftover_hint = "what it keeps is the file's beginning, for paes rekey --restore",
              .warn = warn,
              .copy_opened = [](const stream::Output& /*copy*/) {}});
-  const auto open = [&](Bytes envelope) {
-    std::optional<age::OpenEnvelope> opened;
-    with_credentials(open_with, options.cancel, [&](const age::Credentials& credentials) {
-      opened.emplace(envelope, credentials);
-    });
-    return std::move(*opened);
+  const auto opens = [&](const stream::Rekeying::Use& use) {
+    with_credentials(open_with, options.cancel, use);
   };
-  return stream::rekey_file(file, {.change = change, .open = open, .seal_to = seal_to});
+  return stream::rekey_file(
+      file,
+      {.change = change, .with_credentials = opens, .seal_to = seal_to, .warn = options.warn});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 # rekey: another list of recipients or another passphrase, in place, the payload untouched; the lock
 # against a second rekey; and the copy of the old envelope that saves the file when the machine
 # stops in the middle.
+import base64
 import fcntl
 import json
 import os
@@ -141,17 +142,91 @@ def several(folder, keys):
     return paths
 
 
-def test_files_of_age_cannot_be_rekeyed(several, keys, other_keys, folder):
+@pytest.fixture(params=[[], ["-a"]], ids=["binary", "armored"])
+def age_sealed(request, folder, keys, text):
+    """A file of age, and how its payload can be compared."""
+    path = folder / "sealed.age"
+    succeed("encrypt", "--format", "age", *request.param, "-r", keys.recipient, "-o", path, stdin=text)
+    path.chmod(0o640)
+    return path
+
+
+def age_payload_of(path):
+    data = path.read_bytes()
+    if data.startswith(b"-----BEGIN"):
+        data = base64.b64decode(b"".join(data.split(b"\n")[1:-2]))
+    return data[data.index(b"\n", data.index(b"\n---") + 1) :]
+
+
+def test_age_replace(age_sealed, keys, other_keys, text, folder):
+    before, mode = age_payload_of(age_sealed), age_sealed.stat().st_mode
+    done = succeed("rekey", "--json", "-i", keys.path, "-r", other_keys.recipient, age_sealed)
+    assert json.loads(done.out)["files"] == [{"input": str(age_sealed), "status": "done", "recipients": 1}]
+    assert age_file.age_decrypt(age_sealed.read_bytes(), other_keys.path) == text
+    assert opens(age_sealed, text, "-i", other_keys.path) and not opens(age_sealed, text, "-i", keys.path)
+    assert age_payload_of(age_sealed) == before and age_sealed.stat().st_mode == mode
+    assert [path.name for path in folder.iterdir()] == [age_sealed.name]
+
+
+def test_age_add_remove_and_passphrase(age_sealed, keys, other_keys, text, passphrase_file):
+    before = age_payload_of(age_sealed)
+    succeed("rekey", "-i", keys.path, "--add", "-r", other_keys.recipient, age_sealed)
+    assert opens(age_sealed, text, "-i", keys.path) and opens(age_sealed, text, "-i", other_keys.path)
+    succeed("rekey", "-i", keys.path, "--remove", "1", age_sealed)
+    assert opens(age_sealed, text, "-i", other_keys.path) and not opens(age_sealed, text, "-i", keys.path)
+    succeed("rekey", "-i", other_keys.path, "--new-passphrase-file", passphrase_file, age_sealed)
+    assert opens(age_sealed, text, "--passphrase-file", passphrase_file)
+    assert not opens(age_sealed, text, "-i", other_keys.path)
+    succeed("rekey", "--passphrase-file", passphrase_file, "-r", keys.recipient, age_sealed)
+    assert opens(age_sealed, text, "-i", keys.path) and age_payload_of(age_sealed) == before
+
+
+@pytest.mark.parametrize("size", [0, 1, 65536, 3 << 20])
+def test_age_of_any_size(size, folder, keys, other_keys, random_bytes):
+    text, path = random_bytes(size), folder / "sealed.age"
+    succeed("encrypt", "--format", "age", "-r", keys.recipient, "-o", path, stdin=text)
+    succeed("rekey", "-i", keys.path, "-r", other_keys.recipient, path)
+    assert age_file.age_decrypt(path.read_bytes(), other_keys.path) == text
+
+
+def test_age_refusals_change_nothing(age_sealed, keys, other_keys, folder):
+    before = program.tree(folder)
+    fail("rekey", "-i", other_keys.path, "-r", other_keys.recipient, age_sealed, code=WRONG_KEY)
+    fail("rekey", "-i", keys.path, "--remove", "2", age_sealed, code=USAGE, says="there is no number 2")
+    fail("rekey", "-i", keys.path, "--remove", "1", age_sealed, code=USAGE, says="without its last recipient")
+    assert program.tree(folder) == before
+    (folder / "second").hardlink_to(age_sealed)
+    before = program.tree(folder)
+    fail("rekey", "-i", keys.path, "-r", other_keys.recipient, age_sealed, code=FAILURE, says="has 2 names")
+    assert program.tree(folder) == before
+
+
+def test_age_through_a_link(age_sealed, keys, other_keys, text, folder):
+    (folder / "link.age").symlink_to(age_sealed.name)
+    succeed("rekey", "-i", keys.path, "-r", other_keys.recipient, folder / "link.age")
+    assert (folder / "link.age").is_symlink() and opens(age_sealed, text, "-i", other_keys.path)
+
+
+def test_age_among_several_files(several, keys, other_keys, folder):
     path = folder / "tree" / "d.age"
     succeed("encrypt", "--format", "age", "-r", keys.recipient, "-o", path, stdin=b"text")
-    before = path.read_bytes()
-    fail("rekey", "-i", keys.path, "-r", other_keys.recipient, path, code=USAGE, says="is a file of age")
-    # Who takes a reader away must hear of every file that the reader can still open.
-    result = program.run("rekey", "-q", "-i", keys.path, "-r", other_keys.recipient, "--recursive", folder / "tree")
-    assert result.code == program.SOME_FAILED and result.err.count("is a file of age") == 1
-    assert path.read_bytes() == before
-    for path in several:
-        assert opens(path, path.name.encode(), "-i", other_keys.path)
+    succeed("rekey", "-q", "-i", keys.path, "-r", other_keys.recipient, "--recursive", folder / "tree")
+    for path, text in [*((path, path.name.encode()) for path in several), (path, b"text")]:
+        assert opens(path, text, "-i", other_keys.path) and not opens(path, text, "-i", keys.path)
+
+
+def test_age_killed_at_any_time_has_the_old_recipients_or_the_new(folder, keys, other_keys, random_bytes):
+    text, path = random_bytes(2_000_000), folder / "sealed.age"
+    chooser = random.Random(11)
+    for _ in range(30):
+        path.unlink(missing_ok=True)
+        succeed("encrypt", "--format", "age", "-r", keys.recipient, "-o", path, stdin=text)
+        child = subprocess.Popen([PAES, "rekey", "-i", keys.path, "-r", other_keys.recipient, path], stderr=subprocess.DEVNULL)
+        time.sleep(chooser.uniform(0, 0.04))
+        child.kill()
+        child.wait()
+        opened = [opens(path, text, "-i", pair.path) for pair in (keys, other_keys)]
+        assert sorted(opened) == [False, True]
 
 
 @pytest.mark.parametrize("way", ["named", "recursive", "listed"])

@@ -165,7 +165,10 @@ def rekey(
     remove: Iterable[int] = (),
     max_work_factor: int = 20,
 ) -> int:
-    """Change who can open a file, in place and without touching its text.
+    """Change who can open a file, without touching its text.
+
+    A container changes in place. A file of age is written anew beside the old one, with the same
+    payload, and replaces it.
 
     `identity` or `passphrase` opens it now. `recipients` or `new_passphrase` replaces everyone who
     can open it; `add` and `remove` change some of them. `remove` has their positions in

@@ -116,6 +116,19 @@ class AgeHead : public FileHead {
                                    const Work& /*work*/) const override {
     return open_age_payload(source, header_.bytes, age::open_header(header_, credentials));
   }
+  [[nodiscard]] std::vector<std::uint8_t> rekeyed(const Rekeying& rekeying) const override {
+    if (rekeying.change != nullptr) {
+      age::check_change(header_, *rekeying.change);
+    }
+    SecretBytes file_key;
+    rekeying.with_credentials([&](const age::Credentials& credentials) {
+      file_key = age::open_header(header_, credentials);
+    });
+    const std::string text = rekeying.change != nullptr
+                                 ? age::change_header(header_, file_key, *rekeying.change)
+                                 : age::header_for(rekeying.seal_to(), file_key);
+    return {text.begin(), text.end()};
+  }
 
  private:
   std::vector<std::uint8_t> bytes_;
@@ -164,7 +177,7 @@ extern const FileFormat format_age = {.name = "age",
                                       .kernel = "openssl",
                                       .why_cpu_alone = "no device has ChaCha20-Poly1305",
                                       .is_resumable = false,
-                                      .is_rekeyable = false,
+                                      .is_rekeyed_in_place = false,
                                       .has_armor = true,
                                       .is_format_of = age::is_age,
                                       .read_head = read_head,

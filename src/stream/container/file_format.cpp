@@ -48,6 +48,10 @@ bool is_utf_16(Bytes first_bytes) {
 
 }  // namespace
 
+std::vector<std::uint8_t> FileHead::rekeyed(const Rekeying& /*rekeying*/) const {
+  throw Error(ErrorCode::usage, "a file of this format is not written anew for other recipients");
+}
+
 std::span<const FileFormat* const> file_formats() noexcept { return formats; }
 
 const FileFormat& find_format(const std::string& name) {

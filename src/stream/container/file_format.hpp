@@ -14,6 +14,7 @@
 #include "stream/container/payload.hpp"
 #include "stream/container/peeked_source.hpp"
 #include "stream/container/preamble.hpp"
+#include "stream/container/rekeying.hpp"
 
 namespace paes::stream {
 
@@ -38,6 +39,9 @@ class FileHead {
                                            const Work& work) const = 0;
   // Null if the file is not a container.
   [[nodiscard]] virtual const Preamble* container() const noexcept { return nullptr; }
+  // The head of a new file with the same payload, for other recipients. Throws as rekey_file does,
+  // and Error(usage) if a file of this format is never written anew for that.
+  [[nodiscard]] virtual std::vector<std::uint8_t> rekeyed(const Rekeying& rekeying) const;
 
  protected:
   FileHead() = default;
@@ -51,7 +55,7 @@ struct FileFormat {
   const char* kernel;         // the kernel that computes it; empty: the one chosen
   const char* why_cpu_alone;  // empty: a device may compute it
   bool is_resumable;          // --resume can continue it
-  bool is_rekeyable;          // its recipients can be changed in place
+  bool is_rekeyed_in_place;   // otherwise another head takes a new file
   bool has_armor;             // may be written as text
   // A payload alone, under a key that its owner keeps (chunk_cipher.hpp): the next three are null.
   [[nodiscard]] bool is_bare() const noexcept { return read_head == nullptr; }

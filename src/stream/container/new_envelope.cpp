@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/container/new_envelope.hpp"
 
+#include <optional>
+
+#include "age/envelope.hpp"
 #include "paes/error.hpp"
 #include "stream/container/file_format.hpp"
+#include "stream/container/rewritten_file.hpp"
 
 namespace paes::stream {
 
@@ -11,11 +15,14 @@ namespace {
 // Throws Error(corrupt), saying `otherwise`, unless the payload belongs to the envelope.
 age::OpenEnvelope open_envelope(const PreambleFile& file, const Preamble& preamble,
                                 const Rekeying& rekeying, const std::string& otherwise) {
-  age::OpenEnvelope envelope = rekeying.open(preamble.envelope());
-  if (!file.commits_to(preamble.header, envelope.plaintext())) {
+  std::optional<age::OpenEnvelope> envelope;
+  rekeying.with_credentials([&](const age::Credentials& credentials) {
+    envelope.emplace(preamble.envelope(), credentials);
+  });
+  if (!file.commits_to(preamble.header, envelope->plaintext())) {
     throw Error(ErrorCode::corrupt, otherwise);
   }
-  return envelope;
+  return std::move(*envelope);
 }
 
 std::vector<std::uint8_t> reseal(const Rekeying& rekeying, const age::OpenEnvelope& old) {
@@ -46,11 +53,8 @@ std::size_t rekey_file(const PreambleFile& file, const Rekeying& rekeying) {
                 file.leftover_hint());
   }
   const FileFormat* const format = format_of(file.input());
-  if (format != nullptr && !format->is_rekeyable) {
-    throw Error(
-        ErrorCode::usage,
-        name + ": is a file of " + format->name + ", whose recipients cannot change in place",
-        "write a new file: paes decrypt, then paes encrypt");
+  if (format != nullptr && !format->is_rekeyed_in_place) {
+    return rewrite_file(file, rekeying);
   }
   const Preamble before = read_preamble(file.input());
   if (rekeying.change != nullptr) {

@@ -77,6 +77,7 @@ std::optional<std::string> find_leftover(const FilePlace& file) {
 
 PreambleFile::PreambleFile(const FilePlace& place, PreambleChange change)
     : name_(place.path),
+      place_(place),
       change_(std::move(change)),
       descriptor_(open_locked(place)),
       copy_(leftover_place(place)),

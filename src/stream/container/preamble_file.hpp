@@ -38,6 +38,8 @@ class PreambleFile {
   PreambleFile(const FilePlace& place, PreambleChange change);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const FilePlace& place() const noexcept { return place_; }
+  [[nodiscard]] const Cancel& cancel() const noexcept { return change_.cancel; }
   [[nodiscard]] const Input& input() const noexcept { return input_; }
   [[nodiscard]] const std::string& leftover_hint() const noexcept { return change_.leftover_hint; }
   // The name of the copy that an interrupted replace() left, or that this one makes.
@@ -65,6 +67,7 @@ class PreambleFile {
   void remove_copy() const;
 
   std::string name_;
+  FilePlace place_;
   PreambleChange change_;
   Descriptor descriptor_;
   FilePlace copy_;     // in folder_
