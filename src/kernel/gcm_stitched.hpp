@@ -24,6 +24,7 @@
 #pragma once
 
 #include "kernel/gcm_from_parts.hpp"
+#include "kernel/short_message.hpp"
 #include "kernel/stitched_ends.hpp"
 
 namespace paes {
@@ -385,6 +386,13 @@ struct StitchedGcm {
   static void run_message(const KernelKeys& kernel_keys, const WholeMessage& message,
                           Tag& tag) noexcept {
     const Keys& keys = kernel_keys.as<Keys>();
+    if constexpr (ShortMessage<Vector>::is_there) {
+      if (message.text.bytes <= ShortMessage<Vector>::max_bytes) {
+        ShortMessage<Vector>::template run<Which == Direction::encrypt, Which == Direction::verify>(
+            keys, message, tag);
+        return leave_registers_clean();
+      }
+    }
     const Block length = gcm::length_block(message.aad.size(), message.text.bytes);
     const __m128i mask = encrypt_block(keys, *message.pre_counter);
     const __m128i value =

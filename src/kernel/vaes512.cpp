@@ -130,6 +130,18 @@ struct Vector512 {
   PAES_INLINE static __mmask64 first_bytes(std::size_t count) noexcept {
     return (std::uint64_t{1} << count) - 1;
   }
+  PAES_INLINE static Register keep_part(Register value, std::size_t bytes) noexcept {
+    return _mm512_maskz_mov_epi8(first_bytes(bytes), value);
+  }
+  // Each block becomes its successor; the last becomes the first of `after`.
+  PAES_INLINE static Register shifted(Register value, Register after) noexcept {
+    return _mm512_alignr_epi64(after, value, 2);
+  }
+  // With a block in the place of this lane's, if there is such a lane.
+  PAES_INLINE static Register with_block(Register value, __m128i block, std::size_t lane) noexcept {
+    const unsigned words = lane < blocks ? 0xfU << (4 * lane) : 0U;
+    return _mm512_mask_broadcast_i32x4(value, static_cast<__mmask16>(words), block);
+  }
   // One block from each message, one message per lane.
   PAES_INLINE static Register gather(const std::uint8_t* const* from, std::size_t at) noexcept {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(from[0] + at)),
