@@ -18,7 +18,7 @@ LIMIT_S = 20
 
 STAND_INS = {
     "dpkg-query": 'shift 3; for name in "$@"; do printf "installed=%s " "$name"; done',
-    "cmake": 'mkdir -p "build/$3/bin"; echo "$*" >>build/cmake.calls',
+    "cmake": 'mkdir -p "build/$2/bin"; echo "$*" >>build/cmake.calls',
     # The test decides when these two end.
     "ninja": "shift 4; echo \"$*\" >build/ninja.targets; echo >ninja.begins; [ ! -e ninja.hold ] || read -r _ <ninja.hold",
     "nvcc": "",
@@ -115,7 +115,7 @@ OF_OTHERS = {
 @pytest.mark.parametrize("manager", OF_OTHERS)
 def test_system_without_packages_of_debian(tree, dev, manager):
     (tree / "tools/dpkg-query").unlink()
-    for name in ("awk", "bash", "sh", "dirname", "readlink", "nproc", "sed", "mkdir", "uname", "flock", "tee", "touch", "cat"):
+    for name in ("awk", "bash", "sh", "dirname", "readlink", "nproc", "sed", "mkdir", "uname", "flock", "tee", "touch", "cat", "rm"):
         (tree / "tools" / name).symlink_to(shutil.which(name))
     if manager:
         put(tree, manager, f"touch {tree}/called")
@@ -236,7 +236,7 @@ def test_libraries_for_armv8_that_cannot_be_had(tree, dev):
 
 
 def test_packages_that_come_later_are_found_and_cost_no_cache(tree, dev):
-    """What was compiled before is kept; CMake looks again at what there is now."""
+    """What was compiled before is kept; CMake forgets what it knew, and looks again at what there is now."""
     for name, text in {"apt-get": "touch build/installed", "sudo": 'shift; exec "$@"', "ccache": ""}.items():
         (tree / "tools" / name).write_text(f"#!/bin/sh\ncd {tree}\n{text}\n")
         (tree / "tools" / name).chmod(0o755)
@@ -246,11 +246,18 @@ def test_packages_that_come_later_are_found_and_cost_no_cache(tree, dev):
     calls = tree / "build/cmake.calls"
     assert said_by(dev("run"))[0] == 0 and said_by(dev("run"))[0] == 0
     assert calls.read_text().count("\n") == 1
+    known = tree / "build/release/CMakeFiles"
+    compiled = known / "paes_core.dir/src/one.o"
+    for path in (known / "4.3.0/CMakeCXXCompiler.cmake", compiled, tree / "build/release/CMakeCache.txt"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     query = tree / "tools/dpkg-query"
     query.write_text(f"#!/bin/sh\n[ ! -e {tree}/build/installed ] || {{ {STAND_INS['dpkg-query']}; }}\n")
     for _ in range(2):
         assert said_by(dev("run"))[0] == 0
-        assert cache.exists()
+        assert cache.exists() and compiled.exists()
+        assert [path.name for path in known.iterdir()] == ["paes_core.dir"]
+        assert not (tree / "build/release/CMakeCache.txt").exists()
         assert calls.read_text().count("\n") == 2
 
 
@@ -270,8 +277,28 @@ def test_the_compiler_cache_is_the_users(tree, dev, monkeypatch):
         return (tree / "build/said").read_text().split(";")[:-1]
 
     keeper = str(tree / "tools/keep_warnings")
-    assert said() == [keeper, "ccache", "", str(tree), "1", "pch_defines, time_macros"]
-    assert said("/home", "false", "locale") == [keeper, "ccache", "", "", "", "locale, pch_defines, time_macros"]
+    assert said() == [keeper, "", str(tree), "1", "pch_defines, time_macros"]
+    assert said("/home", "false", "locale") == [keeper, "", "", "", "locale, pch_defines, time_macros"]
+    # A launcher of the user's own is called, and then no ccache.
+    environment = program.clean_environment() | {"CMAKE_CXX_COMPILER_LAUNCHER": "theirs"}
+    monkeypatch.setattr(program, "clean_environment", lambda: environment)
+    assert said()[:4] == ["env", "PAES_COMPILER_CACHE=", keeper, "theirs"]
+
+
+@pytest.mark.parametrize("is_asked_for", [True, False])
+def test_warnings_are_kept_with_and_without_a_cache(tree, is_asked_for):
+    """The cache is called where it is installed, whenever that was, unless the variable is empty."""
+    put(tree, "ccache", 'echo "cache: $*" >&2; exec "$@"')
+    put(tree, "compiler", 'echo "warning: $1" >&2; touch "$3"')
+    environment = program.clean_environment() | {"PATH": f"{tree / 'tools'}:{os.environ['PATH']}"}
+    if not is_asked_for:
+        environment["PAES_COMPILER_CACHE"] = ""
+    words = ["compiler", "one.cpp", "-o", tree / "one.o"]
+    keeper = DEV.parent / "tools/keep_warnings"
+    done = subprocess.run([keeper, *words], env=environment, capture_output=True, text=True, check=True)
+    kept = (tree / "one.o.warnings").read_text()
+    assert done.stderr == kept and (tree / "one.o").exists()
+    assert kept.endswith("warning: one.cpp\n") and kept.startswith("cache: compiler one.cpp -o ") == is_asked_for
 
 
 @pytest.fixture

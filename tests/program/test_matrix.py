@@ -19,7 +19,7 @@ BARE_ROOT = """#!/bin/bash
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 case $1 in
   --why-not) [ "$2" != impossible ] || echo "only root can make a bare root" ;;
-  --make) mkdir -p "$2/root" && echo "$3" >"$2/release" ;;
+  --make) mkdir -p "$2/root" "$2/etc" && echo "$3" >"$2/release" ;;
   --cache)
     [ -d "$2" ] || exit 1
     echo "${@: -1}"

@@ -198,7 +198,7 @@ def test_a_warning_ends_no_build_but_a_check(tmp_path):
         return done.returncode, done.stdout
 
     # What `./dev` sets.
-    launcher = f"{tmp_path}/tools/keep_warnings;ccache"
+    launcher = f"{tmp_path}/tools/keep_warnings"
     build(tmp_path, "paes_core", launcher)
     code, said = check()
     assert code == 1 and "forks.cpp" in said and "nobody_calls_this" in said

@@ -346,6 +346,35 @@ def test_wheels_are_taken_and_missed(own_tree):
     assert "sdist is not made" not in said
 
 
+# A machine on which `./dev package` makes a package of which lintian says $FOUND.
+MACHINE = """#!/bin/sh
+case $1 in
+  --why-not) ;;
+  --make) mkdir -p "$2/root" ;;
+  *"/root-bookworm")
+    case $* in
+      *" package "*)
+        mkdir "$1/root/made"
+        echo deb >"$1/root/made/paes_1+deb12_amd64.deb"
+        printf 'W: paes: a warning\\n%s\\n' "$FOUND" >"$1/root/made/lintian.log"
+        ;;
+    esac
+    ;;
+  *) exit 9 ;;
+esac
+"""
+
+
+def test_an_error_of_lintian_ends_a_release(own_tree):
+    """The packages of `./dev package` are there in spite of one."""
+    (own_tree / "tools/check/bare_root").write_text(MACHINE)
+    git(own_tree, "commit", "-qam", "stand-in")
+    said = release(own_tree, "--only", "debs-bookworm", code=1, FOUND="E: paes: an-error").stderr
+    assert "debs-bookworm is not made: lintian: paes: an-error (" in said
+    release(own_tree, "--only", "debs-bookworm", FOUND="I: paes: an-information")
+    assert set(contents(own_tree / f"build/release-{VERSION}")) == {"SHA256SUMS", "paes_1+deb12_amd64.deb"}
+
+
 def test_machine_where_no_root_can_be_made(own_tree, tmp_path):
     """The reason comes from tools/check/bare_root."""
     (tmp_path / "bin").mkdir()
