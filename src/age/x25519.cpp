@@ -47,14 +47,13 @@ X25519Fields read_x25519_fields(const Stanza& stanza, std::size_t argument_count
 }
 
 // A clamped scalar is a multiple of the cofactor, so it sends exactly the points of small order to
-// zero. This one need not be secret.
+// zero. This one need not be secret. An exchange does not use its own public key, so that any will
+// do here.
 bool has_small_order(const X25519PublicKey& key) {
   std::array<std::uint8_t, 32> any_scalar{};
   any_scalar[0] = 8;
-  X25519PublicKey its_public_key;
-  libcrypto::x25519_public_key(any_scalar, its_public_key);
   std::array<std::uint8_t, 32> product;
-  return !libcrypto::x25519({any_scalar, its_public_key}, key, product);
+  return !libcrypto::x25519({any_scalar, any_scalar}, key, product);
 }
 
 X25519Recipient::X25519Recipient(const X25519PublicKey& key, const std::string& name) : key_(key) {
