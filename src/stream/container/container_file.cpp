@@ -66,7 +66,7 @@ class HeadedSink : public Sink {
   [[nodiscard]] const std::string& name() const noexcept override { return sink_.name(); }
   [[nodiscard]] bool is_seekable() const noexcept override { return sink_.is_seekable(); }
   using Sink::write_at;
-  void write_at(std::uint64_t offset, std::span<const iovec> from) override {
+  void write_at([[maybe_unused]] std::uint64_t offset, std::span<const iovec> from) override {
     assert(offset == head_.size());
     std::vector<iovec> all = {{const_cast<std::uint8_t*>(head_.data()), head_.size()}};
     all.insert(all.end(), from.begin(), from.end());
