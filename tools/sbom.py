@@ -30,6 +30,13 @@ ARCHIVES = [
     ("libstdc++.a", GCC),
     ("libc.a", "LGPL-2.1-or-later"),
 ]
+# What programs in packages contain if the build found these archives (PAES_STATIC_RUNTIME), by what
+# its rules then have.
+RUNTIME = [
+    ("-static-libstdc++", "libgcc.a", GCC, ("paes",)),
+    ("-static-libstdc++", "libstdc++.a", GCC, ("paes",)),
+    ("/libgomp.a", "libgomp.a", GCC, ("paes", "paes-mpi", "paes-bench", "paes-mount")),
+]
 # Programs whose objects contain headers of other projects, and those with only code for devices.
 WITH_HEADERS = ("paes", "paes-mpi", "paes-bench", "paes-mount")
 WITH_DEVICES = ("paes", "paes-mpi", "paes-bench", "libpaes0", "libpaes-dev")
@@ -74,10 +81,15 @@ def archive(name):
     return os.path.normpath(path)
 
 
+@cache
+def rules_of(build):
+    rules = build / "package/build.ninja"
+    return rules.read_text() if rules.exists() else ""
+
+
 def cuda_library(build):
     """The run-time library of CUDA that was linked, or None."""
-    rules = build / "package/build.ninja"
-    found = re.search(r"(/\S*/libcudart_static\.a)", rules.read_text()) if rules.exists() else None
+    found = re.search(r"(/\S*/libcudart_static\.a)", rules_of(build))
     return found and Path(found[1])
 
 
@@ -183,6 +195,9 @@ def add_result(document, path, build):
         for file, licence in ARCHIVES:
             document.relate(id, "STATIC_LINK", document.debian(*owner(archive(file)), licence))
         return
+    for sign, file, licence, names in RUNTIME:
+        if sign in rules_of(build) and name in names:
+            document.relate(id, "STATIC_LINK", document.debian(*owner(archive(file)), licence))
     library = cuda_library(build)
     if library and name in WITH_DEVICES:
         document.relate(id, "STATIC_LINK", document.other(

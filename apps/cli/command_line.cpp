@@ -202,12 +202,18 @@ Action CommandLine::parse() const {
   app.set_version_flag("--version", name + " " PAES_VERSION, "print the version");
   app.require_subcommand(program_.is_one_command ? 0 : 1);
   app.footer(program_.footer);
-  // Only the chosen command declares its options: start-up time is part of every small file.
+  // Only the chosen command is added and declares its options: start-up time is part of every small
+  // file.
   const std::string chosen = command();
+  const bool is_known = std::any_of(program_.commands.begin(), program_.commands.end(),
+                                    [&](const Command* one) { return chosen == one->name; });
   Action action;
   const Command* chosen_command = nullptr;
   CLI::App* chosen_app = nullptr;
   for (const Command* one : program_.commands) {
+    if (is_known && chosen != one->name) {
+      continue;
+    }
     CLI::App* const sub =
         program_.is_one_command ? &app : app.add_subcommand(one->name, one->summary);
     if (chosen == one->name && one->run_words != nullptr) {

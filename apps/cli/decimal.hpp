@@ -42,9 +42,9 @@ inline CLI::Option* takes_bytes(CLI::Option* option) {
                    : "'" + text + "': is not a number of bytes";
       },
       "");
-  return option->transform(CLI::AsSizeValue(true))
-      ->transform(decimal())
-      ->transform(begins_with_digit);
+  // The table of units is made when a value comes, not at each start.
+  const CLI::Validator as_size([](std::string& text) { return CLI::AsSizeValue(true)(text); }, "");
+  return option->transform(as_size)->transform(decimal())->transform(begins_with_digit);
 }
 
 }  // namespace paes::cli

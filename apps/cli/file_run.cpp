@@ -276,7 +276,9 @@ void FileRun::fail_closed(Outcome& outcome, const Error& error) {
 }
 
 void FileRun::report_done(const Outcome& outcome) const {
-  in_its_folder(outcome, warn_of_leftover);
+  if (outcome.may_have_leftover) {
+    in_its_folder(outcome, warn_of_leftover);
+  }
   if (options_.verbose && outcome.status == Status::done) {
     print_note(timing_of(outcome, chooser_));
   }

@@ -153,6 +153,8 @@ bool is_resumable(const TransferOptions& options, const stream::Input& input,
 stream::OutputOptions output_options(const TransferOptions& options, const stream::Input& source,
                                      bool encrypts) {
   static stream::RunOutputs written;  // by this process, which runs one command
+  const bool may_replace_own =
+      options.overwrite && (options.files.size() > 1 || options.inputs.are_listed());
   return {.overwrite = options.overwrite,
           .is_named = !options.output.empty(),
           .source = &source,
@@ -161,7 +163,7 @@ stream::OutputOptions output_options(const TransferOptions& options, const strea
           .file = {.permissions =
                        encrypts ? stream::encrypted_mode(source) : stream::decrypted_mode(source),
                    .modified = source.modified(),
-                   .written = options.overwrite ? &written : nullptr}};
+                   .written = may_replace_own ? &written : nullptr}};
 }
 
 std::unique_ptr<stream::Output> create_output(const TransferOptions& options,

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -129,6 +130,10 @@ class Collector {
   }
 
   [[nodiscard]] FileList take() {
+    for (Outcome& outcome : outcomes_) {
+      outcome.may_have_leftover =
+          !outcome.was_found() || folders_with_remains_.contains(folder_of(outcome.input));
+    }
     settle_clashes(outcomes_, takes_, options_.replaces_outputs);
     if (options_.skip_existing) {
       skip_existing();
@@ -174,6 +179,9 @@ class Collector {
     Outcome& outcome = outcomes_.emplace_back();
     outcome.input = path;
     outcome.place = {tree, path.size() - visited.below.size()};
+    if (stream::is_name_beside(stream::last_name(path))) {
+      folders_with_remains_.insert(folder_of(path));
+    }
     if (!S_ISREG(visited.status.st_mode)) {
       outcome.skip(SkipReason::not_regular);
     } else if (!takes_name(takes_, path)) {
@@ -183,6 +191,10 @@ class Collector {
       outcome.listed_bytes = static_cast<std::uint64_t>(visited.status.st_size);
       name_output_of(outcome, visited.below);
     }
+  }
+
+  static std::string folder_of(const std::string& path) {
+    return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
   }
 
   void name_output_of(Outcome& outcome, const std::string& below) {
@@ -218,6 +230,7 @@ class Collector {
   std::shared_ptr<stream::Tree> output_tree_;  // null if outputs lie beside their inputs
   OutputFolders folders_;
   std::vector<Outcome> outcomes_;
+  std::set<std::string> folders_with_remains_;  // where a file is_name_beside() another
 };
 
 // Where a name of a list lies below the output folder: a list keeps its folders, so that files of

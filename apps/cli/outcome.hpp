@@ -54,6 +54,8 @@ struct Outcome {
   // output's tree is what --output-dir names, or that of its input.
   stream::TreePlace place = {};
   stream::TreePlace output_place = {};
+  // False if its folder was listed, and an interrupted rekey has left nothing there.
+  bool may_have_leftover = true;
   std::string result;  // for standard output, once all files before this one have ended
 
   [[nodiscard]] bool was_found() const noexcept { return place.tree != nullptr; }

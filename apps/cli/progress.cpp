@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
@@ -27,7 +26,7 @@ constexpr milliseconds until_first = milliseconds(1000);
 constexpr milliseconds between = milliseconds(200);
 
 std::string clock_text(double seconds) {
-  const auto whole = std::lround(std::min(seconds, 359999.0));
+  const auto whole = static_cast<long>(std::min(seconds, 359999.0) + 0.5);
   return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -69,6 +69,35 @@ std::optional<stream::JournalClaims> read_claims(const std::string& path) {
   return claims;
 }
 
+// The folders of outputs that the process has looked into. Several files may be begun at the same
+// time.
+class LookedInto {
+ public:
+  // False if another file's output has begun it.
+  bool begin(const std::string& folder) {
+    const std::lock_guard lock(mutex_);
+    return may_have_remains_.try_emplace(folder, true).second;
+  }
+  void end(const std::string& folder, bool may_have_remains) {
+    const std::lock_guard lock(mutex_);
+    may_have_remains_[folder] = may_have_remains;
+  }
+  bool may_have_remains(const std::string& folder) {
+    const std::lock_guard lock(mutex_);
+    const auto known = may_have_remains_.find(folder);
+    return known == may_have_remains_.end() || known->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, bool> may_have_remains_;
+};
+
+LookedInto& looked_into() {
+  static LookedInto folders;
+  return folders;
+}
+
 // The output that this is the partial file of, judged by its name; empty if none.
 std::string target_of(const std::string& file) {
   const std::size_t ending = stream::partial_path("").size();
@@ -80,6 +109,10 @@ std::string target_of(const std::string& file) {
 }
 
 }  // namespace
+
+bool may_have_remains(const stream::Output& output) {
+  return looked_into().may_have_remains(output.folder());
+}
 
 std::string leftover_hint(const std::string& file) {
   return "its recipients were being changed; to put the old ones back: paes rekey --restore -i "
@@ -138,16 +171,12 @@ void warn_of_partial(const stream::FilePlace& output) {
 }
 
 void warn_of_abandoned(const stream::Output& output) {
-  static std::mutex mutex;  // several files may be begun at the same time
-  static std::set<std::string> looked_into;
   const std::string folder = output.folder();
-  {
-    const std::lock_guard lock(mutex);
-    if (folder.empty() || !looked_into.insert(folder).second) {
-      return;
-    }
+  if (folder.empty() || !looked_into().begin(folder)) {
+    return;
   }
   stream::AbandonedFiles found = stream::find_abandoned(output.folder_descriptor());
+  looked_into().end(folder, !found.has_none_beside);
   std::vector<std::string>& files = found.files;
   std::erase(files, std::filesystem::path(output.temporary_path()).filename());
   if (files.empty()) {

@@ -45,5 +45,7 @@ void warn_of_partial(const stream::FilePlace& output);
 
 // One warning and a hint for all temporary files in the output's folder, once in a process.
 void warn_of_abandoned(const stream::Output& output);
+// False if that has found nothing in the output's folder that the other warnings could be about.
+[[nodiscard]] bool may_have_remains(const stream::Output& output);
 
 }  // namespace paes::cli

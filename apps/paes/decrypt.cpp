@@ -44,7 +44,9 @@ WrittenOutput decrypt_one(const DecryptCommand& command, Opener& opener,
   } else {
     const stream::OpenedPayload payload = file.open(task.work);
     totals = stream::decrypt_file(file.source(), *output, payload, range, task.work);
-    warn_of_partial(task.output);
+    if (may_have_remains(*output)) {
+      warn_of_partial(task.output);
+    }
   }
   return hand_on(command.transfer, std::move(output), totals);
 }

@@ -161,10 +161,13 @@ WrittenOutput encrypt_one(const EncryptCommand& command, NewKeys& keys, const Fi
   const stream::Totals totals =
       resumable ? stream::encrypt_resumably(task.input, *output, keys.sealer.resumable(), task.work)
                 : encrypt_afresh(command, keys, task.input, *output, task.work);
+  const bool looks_for_remains = may_have_remains(*output);
   WrittenOutput written = hand_on(command.transfer, std::move(output), totals);
-  warn_of_leftover(output_place);
-  if (!resumable) {
-    warn_of_partial(output_place);
+  if (looks_for_remains) {
+    warn_of_leftover(output_place);
+    if (!resumable) {
+      warn_of_partial(output_place);
+    }
   }
   return written;
 }

@@ -2,6 +2,7 @@
 #include "age/hybrid.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "age/hybrid_stanza.hpp"
 #include "age/plugin.hpp"
@@ -31,17 +32,31 @@ constexpr std::string_view info = "age-encryption.org/mlkem768x25519";
 using PublicKey = std::array<std::uint8_t, ml_kem_768_public_key_bytes + x25519_bytes>;
 using SecretKey = Secret<std::array<std::uint8_t, 32>>;
 
-// X-Wing (draft-connolly-cfrg-xwing-kem), which draft-ietf-hpke-pq calls MLKEM768-X25519.
-struct ExpandedKey {
-  explicit ExpandedKey(Bytes secret_key) { libcrypto::shake256(secret_key, bytes); }
-  ~ExpandedKey() { wipe(bytes); }
-  ExpandedKey(const ExpandedKey&) = delete;
-  ExpandedKey& operator=(const ExpandedKey&) = delete;
+// X-Wing (draft-connolly-cfrg-xwing-kem), which draft-ietf-hpke-pq calls MLKEM768-X25519. Both keys
+// are expanded once, and not again for each file.
+class ExpandedKey {
+ public:
+  explicit ExpandedKey(Bytes secret_key)
+      : seeds_(seeds_of(secret_key)), ml_kem_(Bytes(*seeds_).first(ml_kem_768_seed_bytes)) {
+    libcrypto::x25519_public_key(Bytes(*seeds_).last(x25519_bytes), x25519_public_key_);
+  }
 
-  [[nodiscard]] Bytes ml_kem_seed() const { return Bytes(bytes).first(ml_kem_768_seed_bytes); }
-  [[nodiscard]] Bytes x25519_key() const { return Bytes(bytes).last(x25519_bytes); }
+  [[nodiscard]] const libcrypto::MlKem768Key& ml_kem() const noexcept { return ml_kem_; }
+  [[nodiscard]] libcrypto::X25519Pair x25519() const noexcept {
+    return {Bytes(*seeds_).last(x25519_bytes), x25519_public_key_};
+  }
 
-  std::array<std::uint8_t, ml_kem_768_seed_bytes + x25519_bytes> bytes;
+ private:
+  using Seeds = Secret<std::array<std::uint8_t, ml_kem_768_seed_bytes + x25519_bytes>>;
+  static Seeds seeds_of(Bytes secret_key) {
+    Seeds seeds;
+    libcrypto::shake256(secret_key, *seeds);
+    return seeds;
+  }
+
+  Seeds seeds_;
+  libcrypto::MlKem768Key ml_kem_;
+  std::array<std::uint8_t, x25519_bytes> x25519_public_key_;
 };
 
 struct SharedSecret {
@@ -86,7 +101,9 @@ class HybridIdentity final : public IdentityKey {
  public:
   // `prompts` are for the plugin that replaces a libcrypto without ML-KEM.
   explicit HybridIdentity(SecretKey key, const Prompts& prompts = {}) : key_(std::move(key)) {
-    if (!libcrypto::has_ml_kem_768()) {
+    if (libcrypto::has_ml_kem_768()) {
+      expanded_.emplace(*key_);
+    } else {
       plugin_ = plugin_identity(plugin_name, text_as("AGE-PLUGIN-PQ-"), prompts);
     }
   }
@@ -104,7 +121,8 @@ class HybridIdentity final : public IdentityKey {
   }
 
   SecretKey key_;
-  SharedIdentity plugin_;  // null unless it does the work
+  std::optional<ExpandedKey> expanded_;  // empty if the plugin does the work
+  SharedIdentity plugin_;                // else null
 };
 
 WrappedKey HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
@@ -146,9 +164,6 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
   if (plugin_) {
     return plugin_->unwrap(stanzas, effort);
   }
-  const ExpandedKey expanded(*key_);
-  std::array<std::uint8_t, x25519_bytes> public_x25519;
-  libcrypto::x25519_public_key(expanded.x25519_key(), public_x25519);
   for (const Stanza& stanza : stanzas) {
     if (stanza.type() != hybrid_type) {
       continue;
@@ -157,13 +172,12 @@ std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanza
     effort.spend(unwrap_us);
     SharedSecret secret;
     const Bytes share = Bytes(fields.encapsulation).last(x25519_bytes);
-    if (!libcrypto::x25519({expanded.x25519_key(), public_x25519}, share, secret.x25519)) {
+    if (!libcrypto::x25519(expanded_->x25519(), share, secret.x25519)) {
       throw corrupt("an X25519 share of small order");
     }
-    libcrypto::ml_kem_768_decapsulate(
-        expanded.ml_kem_seed(), Bytes(fields.encapsulation).first(ml_kem_768_ciphertext_bytes),
-        secret.ml_kem);
-    secret.combine(share, public_x25519);
+    expanded_->ml_kem().decapsulate(Bytes(fields.encapsulation).first(ml_kem_768_ciphertext_bytes),
+                                    secret.ml_kem);
+    secret.combine(share, expanded_->x25519().public_key);
     SecretBytes file_key(file_key_bytes);
     if (hpke::open(hpke::mlkem768_x25519, secret.combined, bytes_of(info), fields.wrapped,
                    file_key)) {
@@ -177,11 +191,10 @@ std::vector<SharedRecipient> HybridIdentity::recipients() const {
   if (plugin_) {
     return plugin_->recipients();
   }
-  const ExpandedKey expanded(*key_);
   PublicKey key;
-  libcrypto::ml_kem_768_public_key(expanded.ml_kem_seed(),
-                                   MutableBytes(key).first(ml_kem_768_public_key_bytes));
-  libcrypto::x25519_public_key(expanded.x25519_key(), MutableBytes(key).last(x25519_bytes));
+  expanded_->ml_kem().public_key(MutableBytes(key).first(ml_kem_768_public_key_bytes));
+  const Bytes x25519 = expanded_->x25519().public_key;
+  std::copy(x25519.begin(), x25519.end(), key.begin() + ml_kem_768_public_key_bytes);
   return {std::make_shared<HybridRecipient>(key)};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/residue.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,11 +32,37 @@ constexpr std::size_t residue_bytes = std::size_t{64} << 10;
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 
+// The register states that the system saves (XCR0). GCC's own test of the processor would run at
+// the start of each program, where a virtual machine takes microseconds for each question.
+std::uint64_t saved_states() noexcept {
+  constexpr std::uint64_t not_asked_yet = 0;
+  static std::atomic<std::uint64_t> known{not_asked_yet};
+  std::uint64_t states = known.load(std::memory_order_relaxed);
+  if (states == not_asked_yet) {
+    unsigned eax = 1;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    asm volatile("cpuid" : "+a"(eax), "=b"(ebx), "+c"(ecx), "=d"(edx));
+    constexpr unsigned osxsave = 1U << 27;  // without it, xgetbv is an illegal instruction
+    states = 3;                             // what every processor of 64 bits has
+    if ((ecx & osxsave) != 0) {
+      asm volatile("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+      states = std::uint64_t{edx} << 32 | eax;
+    }
+    known.store(states, std::memory_order_relaxed);
+  }
+  return states;
+}
+
 void wipe_registers() noexcept {
-  if (__builtin_cpu_supports("avx512f")) {
+  constexpr std::uint64_t ymm_states = 0x06;
+  constexpr std::uint64_t zmm_states = 0xe6;
+  const std::uint64_t states = saved_states();
+  if ((states & zmm_states) == zmm_states) {
     wipe_registers_of_avx512();
   }
-  if (__builtin_cpu_supports("avx")) {
+  if ((states & ymm_states) == ymm_states) {
     asm volatile("vzeroall" : : : PAES_FIRST_REGISTERS);  // in full width
   } else {
     asm volatile(

@@ -162,7 +162,11 @@ void SecretBytes::truncate(std::size_t bytes) noexcept {
   size_ = bytes;
 }
 
-void random_bytes(MutableBytes out) {
+namespace {
+
+thread_local RandomBytesAtOnce* random_bytes_at_once = nullptr;
+
+void ask_for_random_bytes(MutableBytes out) {
   while (!out.empty()) {
     const ssize_t got = getrandom(out.data(), out.size(), 0);
     if (got < 0) {
@@ -173,6 +177,38 @@ void random_bytes(MutableBytes out) {
                   std::string("random bytes: the system gives none: ") + std::strerror(errno));
     }
     out = out.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+RandomBytesAtOnce::RandomBytesAtOnce()
+    : forks_(count_forks()), outer_(std::exchange(random_bytes_at_once, this)) {}
+
+RandomBytesAtOnce::~RandomBytesAtOnce() {
+  random_bytes_at_once = outer_;
+  wipe(bytes_);
+}
+
+void RandomBytesAtOnce::draw(MutableBytes out) {
+  if (left_ < out.size() || forks_ != forks()) {
+    left_ = 0;
+    ask_for_random_bytes(bytes_);
+    left_ = bytes_.size();
+    forks_ = forks();
+  }
+  std::uint8_t* const next = bytes_.data() + bytes_.size() - left_;
+  std::copy_n(next, out.size(), out.data());
+  wipe(next, out.size());
+  left_ -= out.size();
+}
+
+void random_bytes(MutableBytes out) {
+  RandomBytesAtOnce* const drawn = random_bytes_at_once;
+  if (drawn != nullptr && out.size() <= drawn->bytes_.size()) {
+    drawn->draw(out);
+  } else {
+    ask_for_random_bytes(out);
   }
 }
 

@@ -4,6 +4,7 @@
 // Secret or a SecretBytes; a short-lived copy on the stack is wiped with `wipe`.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -119,5 +120,27 @@ class SecretBytes {
 // Fills `out` from the system's generator. libcrypto's would cost every start a millisecond, and
 // keeps state that forks and snapshots can duplicate. Throws Error if the system has none.
 void random_bytes(MutableBytes out);
+
+// While this exists, random_bytes() of this thread asks the system once for the keys and nonces of
+// one file. It must end with that file: if somebody copies the running machine, both copies draw
+// the bytes that are left. A forked child does not draw them. Each byte is wiped when it is drawn,
+// or at the end. Throws std::bad_alloc.
+class RandomBytesAtOnce {
+ public:
+  RandomBytesAtOnce();
+  ~RandomBytesAtOnce();
+  RandomBytesAtOnce(const RandomBytesAtOnce&) = delete;
+  RandomBytesAtOnce& operator=(const RandomBytesAtOnce&) = delete;
+
+ private:
+  friend void random_bytes(MutableBytes out);
+  void draw(MutableBytes out);
+
+  // More than a file for one recipient takes. The system answers for up to 256 in one piece.
+  std::array<std::uint8_t, 128> bytes_;
+  std::size_t left_ = 0;  // of bytes_, at its end
+  std::uint32_t forks_;
+  RandomBytesAtOnce* const outer_;
+};
 
 }  // namespace paes

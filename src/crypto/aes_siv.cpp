@@ -6,7 +6,7 @@
 
 #include "core/secret.hpp"
 #include "core/secret_heap.hpp"
-#include "crypto/libcrypto_objects.hpp"
+#include "crypto/default_provider.hpp"
 
 namespace paes::libcrypto {
 
@@ -19,7 +19,7 @@ constexpr const char* name = "AES-256-SIV";
 
 Context keyed(Bytes key, bool encrypts) {
   static const Cipher cipher =
-      fetched<Cipher>(name, [] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
+      fetched<Cipher>(name, [] { return EVP_CIPHER_fetch(own_context(), name, nullptr); });
   Context context(EVP_CIPHER_CTX_new());
   require(context != nullptr && EVP_CipherInit_ex2(context.get(), cipher.get(), key.data(), nullptr,
                                                    encrypts ? 1 : 0, nullptr) == 1,

@@ -11,11 +11,11 @@
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include "core/secret_heap.hpp"
-#include "crypto/libcrypto_objects.hpp"
+#include "crypto/default_provider.hpp"
 
 namespace paes::libcrypto {
 
@@ -23,132 +23,142 @@ namespace {
 
 using Kdf = std::unique_ptr<EVP_KDF, FreeWith<EVP_KDF_free>>;
 using KdfContext = std::unique_ptr<EVP_KDF_CTX, FreeWith<EVP_KDF_CTX_free>>;
-using Mac = std::unique_ptr<EVP_MAC, FreeWith<EVP_MAC_free>>;
-using MacContext = std::unique_ptr<EVP_MAC_CTX, FreeWith<EVP_MAC_CTX_free>>;
 using Cipher = std::unique_ptr<EVP_CIPHER, FreeWith<EVP_CIPHER_free>>;
-using Digest = std::unique_ptr<EVP_MD, FreeWith<EVP_MD_free>>;
+using EvpDigest = std::unique_ptr<EVP_MD, FreeWith<EVP_MD_free>>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, FreeWith<EVP_MD_CTX_free>>;
 using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>>;
 
-EVP_KDF* kept_kdf(const char* name) {
-  return kept<Kdf>(name, [name] { return EVP_KDF_fetch(nullptr, name, nullptr); });
+constexpr std::size_t most_digest_bytes = sha512_bytes;
+
+void hash(const Digest& digest, Bytes message, MutableBytes out) {
+  Hash running(digest);
+  running.add(message);
+  running.finish(out);
 }
 
-EVP_MD* kept_digest(const char* name) {
-  return kept<Digest>(name, [name] { return EVP_MD_fetch(nullptr, name, nullptr); });
-}
-
-[[nodiscard]] bool derive(EVP_KDF* kdf, const OSSL_PARAM* parameters, MutableBytes out) {
-  const KdfContext context(EVP_KDF_CTX_new(kdf));
-  return context != nullptr &&
-         EVP_KDF_derive(context.get(), out.data(), out.size(), parameters) == 1;
-}
-
-void hkdf(const char* digest, int mode, Bytes key, Bytes salt, Bytes info, MutableBytes out) {
-  static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_HKDF);
-  std::array parameters = {
-      name_of(OSSL_KDF_PARAM_DIGEST, digest), OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
-      octets(OSSL_KDF_PARAM_KEY, key),        octets(OSSL_KDF_PARAM_INFO, info),
-      octets(OSSL_KDF_PARAM_SALT, salt),      OSSL_PARAM_construct_end()};
-  if (salt.empty()) {  // zeros as long as the digest, which RFC 5869 asks for
-    parameters[4] = OSSL_PARAM_construct_end();
-  }
-  require(derive(kdf, parameters.data(), out), "HKDF");
-}
-
-void digest(const EVP_MD* algorithm, Bytes message, MutableBytes out) {
-  assert(out.size() == static_cast<std::size_t>(EVP_MD_get_size(algorithm)));
-  require(EVP_Digest(message.data(), message.size(), out.data(), nullptr, algorithm, nullptr) == 1,
-          "digest");
-}
-
-// RFC 2104. libcrypto keeps less than a block of what is added, and wipes it with its state.
-class HmacSha256 {
+// RFC 2104. What libcrypto holds of the key is locked in programs.
+class Hmac {
  public:
-  explicit HmacSha256(Bytes key) {
-    static EVP_MAC* const mac =
-        kept<Mac>("HMAC", [] { return EVP_MAC_fetch(nullptr, "HMAC", nullptr); });
-    context_.reset(EVP_MAC_CTX_new(mac));
-    const std::array parameters = {name_of(OSSL_MAC_PARAM_DIGEST, "SHA256"),
-                                   OSSL_PARAM_construct_end()};
-    constexpr std::uint8_t nothing = 0;  // libcrypto does not take a null pointer for an empty key
-    require(context_ != nullptr && EVP_MAC_init(context_.get(), key.empty() ? &nothing : key.data(),
-                                                key.size(), parameters.data()) == 1,
-            "HMAC");
+  Hmac(const Digest& digest, Bytes key) : digest_(digest) {
+    const SecretAllocations secret;
+    std::array<std::uint8_t, most_block_bytes> padded{};
+    const WipeOnExit wiped(padded);
+    const MutableBytes block = MutableBytes(padded).first(digest.block_bytes);
+    if (key.size() > block.size()) {
+      hash(digest, key, block.first(digest.bytes));
+    } else {
+      std::copy(key.begin(), key.end(), block.begin());
+    }
+    mask(block, inner_mask);
+    inner_.emplace(digest).add(block);
+    mask(block, inner_mask ^ outer_mask);
+    outer_.emplace(digest).add(block);
   }
 
-  void add(Bytes piece) {
-    require(EVP_MAC_update(context_.get(), piece.data(), piece.size()) == 1, "HMAC");
-  }
+  void add(Bytes piece) { inner_->add(piece); }
 
   // Called once, at the end.
-  [[nodiscard]] std::array<std::uint8_t, hmac_sha256_bytes> tag() {
-    std::array<std::uint8_t, hmac_sha256_bytes> tag;
-    std::size_t written = 0;
-    require(EVP_MAC_final(context_.get(), tag.data(), &written, tag.size()) == 1 &&
-                written == tag.size(),
-            "HMAC");
-    return tag;
+  void finish(MutableBytes out) {
+    std::array<std::uint8_t, most_digest_bytes> hashed;
+    const WipeOnExit wiped(hashed);
+    const MutableBytes message_hash = MutableBytes(hashed).first(digest_.bytes);
+    inner_->finish(message_hash);
+    outer_->add(message_hash);
+    outer_->finish(out);
   }
 
  private:
-  MacContext context_;
+  static constexpr std::size_t most_block_bytes = 128;
+  static constexpr std::uint8_t inner_mask = 0x36;
+  static constexpr std::uint8_t outer_mask = 0x5c;
+
+  static void mask(MutableBytes block, std::uint8_t by) noexcept {
+    for (std::uint8_t& byte : block) {
+      byte = static_cast<std::uint8_t>(byte ^ by);
+    }
+  }
+
+  const Digest& digest_;
+  std::optional<Hash> inner_;
+  std::optional<Hash> outer_;
 };
+
+// RFC 5869, section 2.3.
+void expand(const Digest& digest, Bytes key, Bytes info, MutableBytes out) {
+  std::array<std::uint8_t, most_digest_bytes> block;
+  const WipeOnExit wiped(block);
+  const MutableBytes derived = MutableBytes(block).first(digest.bytes);
+  assert(out.size() <= 255 * digest.bytes);
+  for (std::uint8_t number = 1; !out.empty(); ++number) {
+    Hmac hmac(digest, key);
+    if (number != 1) {
+      hmac.add(derived);
+    }
+    hmac.add(info);
+    hmac.add({&number, 1});
+    hmac.finish(derived);
+    const std::size_t bytes = std::min(out.size(), derived.size());
+    std::copy_n(derived.data(), bytes, out.data());
+    out = out.subspan(bytes);
+  }
+}
 
 int length(std::size_t bytes) {
   assert(bytes <= (std::size_t{1} << 30));
   return static_cast<int>(bytes);
 }
 
-// Turns all of `in` into `out`; the context then needs only the call for the tag.
-CipherContext chacha20_poly1305(bool encrypt, Bytes key, Bytes nonce, Bytes aad, Bytes in,
-                                MutableBytes out) {
-  assert(key.size() == 32 && nonce.size() == 12 && in.size() == out.size());
-  constexpr const char* name = "ChaCha20-Poly1305";
-  static const EVP_CIPHER* const cipher =
-      kept<Cipher>(name, [] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
-  const SecretAllocations secret;  // the context holds the key
-  CipherContext context(EVP_CIPHER_CTX_new());
-  int written = 0;
-  require(context != nullptr &&
-              EVP_CipherInit_ex2(context.get(), cipher, key.data(), nonce.data(), encrypt ? 1 : 0,
-                                 nullptr) == 1 &&
-              (aad.empty() || EVP_CipherUpdate(context.get(), nullptr, &written, aad.data(),
-                                               length(aad.size())) == 1) &&
-              (in.empty() || EVP_CipherUpdate(context.get(), out.data(), &written, in.data(),
-                                              length(in.size())) == 1),
-          "ChaCha20-Poly1305");
-  return context;
+// What the provider makes of keys for X25519 (provider-keymgmt(7), provider-keyexch(7)).
+struct ExchangeFunctions {
+  ExchangeFunctions() {
+    const ProviderFunctions keys(OSSL_OP_KEYMGMT, algorithm);
+    make_key = keys.function<OSSL_FUNC_keymgmt_new_fn>(OSSL_FUNC_KEYMGMT_NEW);
+    free_key = keys.function<OSSL_FUNC_keymgmt_free_fn>(OSSL_FUNC_KEYMGMT_FREE);
+    import_key = keys.function<OSSL_FUNC_keymgmt_import_fn>(OSSL_FUNC_KEYMGMT_IMPORT);
+    get_parameters = keys.function<OSSL_FUNC_keymgmt_get_params_fn>(OSSL_FUNC_KEYMGMT_GET_PARAMS);
+    const ProviderFunctions exchange(OSSL_OP_KEYEXCH, algorithm);
+    make = exchange.function<OSSL_FUNC_keyexch_newctx_fn>(OSSL_FUNC_KEYEXCH_NEWCTX);
+    free = exchange.function<OSSL_FUNC_keyexch_freectx_fn>(OSSL_FUNC_KEYEXCH_FREECTX);
+    init = exchange.function<OSSL_FUNC_keyexch_init_fn>(OSSL_FUNC_KEYEXCH_INIT);
+    set_peer = exchange.function<OSSL_FUNC_keyexch_set_peer_fn>(OSSL_FUNC_KEYEXCH_SET_PEER);
+    derive = exchange.function<OSSL_FUNC_keyexch_derive_fn>(OSSL_FUNC_KEYEXCH_DERIVE);
+  }
+
+  static constexpr const char* algorithm = "X25519";
+  OSSL_FUNC_keymgmt_new_fn* make_key;
+  OSSL_FUNC_keymgmt_free_fn* free_key;
+  OSSL_FUNC_keymgmt_import_fn* import_key;
+  OSSL_FUNC_keymgmt_get_params_fn* get_parameters;
+  OSSL_FUNC_keyexch_newctx_fn* make;
+  OSSL_FUNC_keyexch_freectx_fn* free;
+  OSSL_FUNC_keyexch_init_fn* init;
+  OSSL_FUNC_keyexch_set_peer_fn* set_peer;
+  OSSL_FUNC_keyexch_derive_fn* derive;
+};
+
+const ExchangeFunctions& exchange() {
+  static const ExchangeFunctions functions;
+  return functions;
 }
 
-Key private_key(const char* algorithm, Bytes secret_key) {
-  assert(secret_key.size() == x25519_bytes);
-  require_libcrypto();
-  return Key(EVP_PKEY_new_raw_private_key_ex(nullptr, algorithm, nullptr, secret_key.data(),
-                                             secret_key.size()));
-}
-
-// libcrypto computes a public key that it is not given.
-Key key_of(const X25519Pair& pair) {
-  assert(pair.secret_key.size() == x25519_bytes && pair.public_key.size() == x25519_bytes);
-  require_libcrypto();
-  const KeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, "X25519", nullptr));
-  std::array parameters = {octets(OSSL_PKEY_PARAM_PUB_KEY, pair.public_key),
-                           octets(OSSL_PKEY_PARAM_PRIV_KEY, pair.secret_key),
+// Either key may be empty. If the public one is, libcrypto computes it.
+MadeByProvider x25519_key(Bytes secret_key, Bytes public_key) {
+  const SecretAllocations secret;
+  MadeByProvider key(exchange().make_key(provider_context()), {exchange().free_key});
+  std::array parameters = {OSSL_PARAM_construct_end(), OSSL_PARAM_construct_end(),
                            OSSL_PARAM_construct_end()};
-  EVP_PKEY* made = nullptr;
-  require(context != nullptr && EVP_PKEY_fromdata_init(context.get()) == 1 &&
-              EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_KEYPAIR, parameters.data()) == 1,
-          "X25519");
-  return Key(made);
-}
-
-void read_public_key(const char* algorithm, const Key& own, MutableBytes public_key) {
-  assert(public_key.size() == x25519_bytes);
-  std::size_t written = public_key.size();
-  require(
-      own != nullptr && EVP_PKEY_get_raw_public_key(own.get(), public_key.data(), &written) == 1,
-      algorithm);
+  auto* next = parameters.data();
+  if (!secret_key.empty()) {
+    *next++ = octets(OSSL_PKEY_PARAM_PRIV_KEY, secret_key);
+  }
+  if (!public_key.empty()) {
+    *next++ = octets(OSSL_PKEY_PARAM_PUB_KEY, public_key);
+  }
+  const int parts =
+      secret_key.empty() ? OSSL_KEYMGMT_SELECT_PUBLIC_KEY : OSSL_KEYMGMT_SELECT_KEYPAIR;
+  require(key != nullptr && exchange().import_key(key.get(), parts, parameters.data()) == 1,
+          exchange().algorithm);
+  return key;
 }
 
 void* allocate(std::size_t bytes, const char* /*file*/, int /*line*/) {
@@ -185,23 +195,18 @@ void* reallocate(void* memory, std::size_t bytes, const char* file, int line) {
 
 void keep_keys_locked() noexcept { (void)CRYPTO_set_mem_functions(allocate, reallocate, release); }
 
-void sha256(Bytes message, MutableBytes out) {
-  static const EVP_MD* const algorithm = kept_digest("SHA2-256");
-  digest(algorithm, message, out);
-}
+void sha256(Bytes message, MutableBytes out) { hash(sha2_256(), message, out); }
 
-void sha512(Bytes message, MutableBytes out) {
-  static const EVP_MD* const algorithm = kept_digest("SHA2-512");
-  digest(algorithm, message, out);
-}
+void sha512(Bytes message, MutableBytes out) { hash(sha2_512(), message, out); }
 
 void sha3_256(Bytes message, MutableBytes out) {
-  static const EVP_MD* const algorithm = kept_digest("SHA3-256");
-  digest(algorithm, message, out);
+  static const Digest digest("SHA3-256", 32, 136);
+  hash(digest, message, out);
 }
 
 void shake256(Bytes message, MutableBytes out) {
-  static const EVP_MD* const algorithm = kept_digest("SHAKE256");
+  static const EVP_MD* const algorithm =
+      kept<EvpDigest>("SHAKE256", [] { return EVP_MD_fetch(own_context(), "SHAKE256", nullptr); });
   const DigestContext context(EVP_MD_CTX_new());
   require(context != nullptr && EVP_DigestInit_ex2(context.get(), algorithm, nullptr) == 1 &&
               EVP_DigestUpdate(context.get(), message.data(), message.size()) == 1 &&
@@ -210,33 +215,39 @@ void shake256(Bytes message, MutableBytes out) {
 }
 
 void hkdf_sha256(Bytes key_material, Bytes salt, Bytes info, MutableBytes out) {
-  hkdf("SHA256", EVP_KDF_HKDF_MODE_EXTRACT_AND_EXPAND, key_material, salt, info, out);
+  std::array<std::uint8_t, hmac_sha256_bytes> key;
+  const WipeOnExit wiped(key);
+  hkdf_extract_sha256(key_material, salt, key);
+  expand(sha2_256(), key, info, out);
 }
 
 void hkdf_extract_sha256(Bytes key_material, Bytes salt, MutableBytes out) {
   assert(out.size() == hmac_sha256_bytes);
-  auto key = hmac_sha256(salt, key_material);  // libcrypto's HKDF would not wipe its salt
-  const WipeOnExit wiped(key);
-  std::copy(key.begin(), key.end(), out.begin());
+  Hmac hmac(sha2_256(), salt);  // an empty salt is zeros, as RFC 5869 asks for
+  hmac.add(key_material);
+  hmac.finish(out);
 }
 
 void hkdf_expand_sha256(Bytes key, Bytes info, MutableBytes out) {
-  hkdf("SHA256", EVP_KDF_HKDF_MODE_EXPAND_ONLY, key, {}, info, out);
+  expand(sha2_256(), key, info, out);
 }
 
 void hkdf_expand_sha512(Bytes key, Bytes info, MutableBytes out) {
-  hkdf("SHA512", EVP_KDF_HKDF_MODE_EXPAND_ONLY, key, {}, info, out);
+  expand(sha2_512(), key, info, out);
 }
 
 std::array<std::uint8_t, hmac_sha256_bytes> hmac_sha256(Bytes key, Bytes message) {
-  HmacSha256 hmac(key);
+  Hmac hmac(sha2_256(), key);
   hmac.add(message);
-  return hmac.tag();
+  std::array<std::uint8_t, hmac_sha256_bytes> tag;
+  hmac.finish(tag);
+  return tag;
 }
 
 void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t iterations,
                  MutableBytes out) {
-  static EVP_KDF* const kdf = kept_kdf(OSSL_KDF_NAME_PBKDF2);
+  static EVP_KDF* const kdf = kept<Kdf>(
+      "PBKDF2", [] { return EVP_KDF_fetch(own_context(), OSSL_KDF_NAME_PBKDF2, nullptr); });
   std::uint64_t count = iterations;
   // Turns off the lower bounds of SP 800-132: RFC 8018 has none, and 8 bytes of salt are below
   // them.
@@ -247,7 +258,10 @@ void pbkdf2_hmac(const char* digest, Bytes passphrase, Bytes salt, std::uint32_t
                                  name_of(OSSL_KDF_PARAM_DIGEST, digest),
                                  OSSL_PARAM_construct_int(OSSL_KDF_PARAM_PKCS5, &any_parameters),
                                  OSSL_PARAM_construct_end()};
-  require(derive(kdf, parameters.data(), out), "PBKDF2");
+  const KdfContext context(EVP_KDF_CTX_new(kdf));
+  require(context != nullptr &&
+              EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()) == 1,
+          "PBKDF2");
 }
 
 void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function<void()>& check,
@@ -266,7 +280,7 @@ void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function
     }
   };
   for (std::uint32_t block = 1; !out.empty(); ++block) {
-    HmacSha256 hmac(passphrase);
+    Hmac hmac(sha2_256(), passphrase);
     for (Bytes rest = secret_salt; !rest.empty();) {
       const Bytes piece = rest.first(std::min(rest.size(), step_bytes));
       hmac.add(piece);
@@ -276,8 +290,9 @@ void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function
     std::array<std::uint8_t, 4> number;
     store_be32(number.data(), block);
     hmac.add(number);
-    auto tag = hmac.tag();
+    std::array<std::uint8_t, hmac_sha256_bytes> tag;
     const WipeOnExit wiped(tag);
+    hmac.finish(tag);
     const std::size_t bytes = std::min(out.size(), tag.size());
     std::copy_n(tag.data(), bytes, out.data());
     out = out.subspan(bytes);
@@ -287,7 +302,7 @@ void pbkdf2_once_sha256(Bytes passphrase, Bytes secret_salt, const std::function
 
 void bytes_to_key(const char* name, Bytes passphrase, Bytes salt, MutableBytes out) {
   const auto algorithm =
-      fetched<Digest>(name, [name] { return EVP_MD_fetch(nullptr, name, nullptr); });
+      fetched<EvpDigest>(name, [name] { return EVP_MD_fetch(own_context(), name, nullptr); });
   const SecretAllocations secret;
   const DigestContext context(EVP_MD_CTX_new());
   SecretBytes last(static_cast<std::size_t>(EVP_MD_get_size(algorithm.get())));
@@ -309,26 +324,21 @@ void bytes_to_key(const char* name, Bytes passphrase, Bytes salt, MutableBytes o
 
 void chacha20_poly1305_seal(Bytes key, Bytes nonce, Bytes text, MutableBytes out, Bytes aad) {
   assert(out.size() == text.size() + chacha20_poly1305_tag_bytes);
-  const auto context = chacha20_poly1305(true, key, nonce, aad, text, out.first(text.size()));
-  std::uint8_t* const tag = out.data() + text.size();
-  int nothing = 0;
-  require(EVP_CipherFinal_ex(context.get(), tag, &nothing) == 1 &&
-              EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG,
-                                  length(chacha20_poly1305_tag_bytes), tag) == 1,
-          "ChaCha20-Poly1305");
+  const KeyedCipher cipher(chacha20_poly1305_cipher(), true, key);
+  cipher.start(nonce);
+  cipher.add_aad(aad);
+  cipher.update(text, out.first(text.size()));
+  cipher.finish(out.subspan(text.size()));
 }
 
 bool chacha20_poly1305_open(Bytes key, Bytes nonce, Bytes sealed, MutableBytes out, Bytes aad) {
   assert(sealed.size() == out.size() + chacha20_poly1305_tag_bytes);
-  const auto context = chacha20_poly1305(false, key, nonce, aad, sealed.first(out.size()), out);
-  auto* const tag = const_cast<std::uint8_t*>(sealed.data() + out.size());  // which is only read
-  require(EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG,
-                              length(chacha20_poly1305_tag_bytes), tag) == 1,
-          "ChaCha20-Poly1305");
-  int nothing = 0;
-  if (EVP_CipherFinal_ex(context.get(), out.data() + out.size(), &nothing) != 1) {
+  const KeyedCipher cipher(chacha20_poly1305_cipher(), false, key);
+  cipher.start(nonce);
+  cipher.add_aad(aad);
+  cipher.update(sealed.first(out.size()), out);
+  if (!cipher.has_tag(sealed.subspan(out.size()))) {
     wipe(out);
-    ERR_clear_error();
     return false;
   }
   return true;
@@ -338,7 +348,7 @@ bool aes_decrypt(const char* name, Bytes key, Bytes iv, Bytes sealed, Bytes tag,
   assert(sealed.size() == out.size());
   const SecretAllocations secret;
   const auto cipher =
-      fetched<Cipher>(name, [name] { return EVP_CIPHER_fetch(nullptr, name, nullptr); });
+      fetched<Cipher>(name, [name] { return EVP_CIPHER_fetch(own_context(), name, nullptr); });
   const CipherContext context(EVP_CIPHER_CTX_new());
   int written = 0;
   int nothing = 0;
@@ -362,18 +372,18 @@ bool aes_decrypt(const char* name, Bytes key, Bytes iv, Bytes sealed, Bytes tag,
 }
 
 bool x25519(const X25519Pair& pair, Bytes peer, MutableBytes shared_secret) {
+  assert(pair.secret_key.size() == x25519_bytes && pair.public_key.size() == x25519_bytes);
   assert(peer.size() == x25519_bytes && shared_secret.size() == x25519_bytes);
-  const Key own = key_of(pair);
-  const Key other(
-      EVP_PKEY_new_raw_public_key_ex(nullptr, "X25519", nullptr, peer.data(), peer.size()));
-  const KeyContext context(own ? EVP_PKEY_CTX_new_from_pkey(nullptr, own.get(), nullptr) : nullptr);
-  std::size_t written = shared_secret.size();
-  require(other != nullptr && context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
-              EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,
-          "X25519");
+  const MadeByProvider own = x25519_key(pair.secret_key, pair.public_key);
+  const MadeByProvider other = x25519_key({}, peer);
+  const MadeByProvider context(exchange().make(provider_context()), {exchange().free});
+  require(context != nullptr && exchange().init(context.get(), own.get(), nullptr) == 1 &&
+              exchange().set_peer(context.get(), other.get()) == 1,
+          exchange().algorithm);
   // With valid keys, the derivation fails only for an all-zero result. The bytes are checked as
-  // well, for providers that leave this check to the caller.
-  if (EVP_PKEY_derive(context.get(), shared_secret.data(), &written) != 1) {
+  // well, for a libcrypto that leaves this check to the caller.
+  std::size_t written = 0;
+  if (exchange().derive(context.get(), shared_secret.data(), &written, shared_secret.size()) != 1) {
     ERR_clear_error();
     return false;
   }
@@ -381,11 +391,22 @@ bool x25519(const X25519Pair& pair, Bytes peer, MutableBytes shared_secret) {
 }
 
 void x25519_public_key(Bytes secret_key, MutableBytes public_key) {
-  read_public_key("X25519", private_key("X25519", secret_key), public_key);
+  assert(secret_key.size() == x25519_bytes && public_key.size() == x25519_bytes);
+  const MadeByProvider key = x25519_key(secret_key, {});
+  std::array parameters = {octets(OSSL_PKEY_PARAM_PUB_KEY, public_key), OSSL_PARAM_construct_end()};
+  require(exchange().get_parameters(key.get(), parameters.data()) == 1 &&
+              parameters[0].return_size == public_key.size(),
+          exchange().algorithm);
 }
 
 void ed25519_public_key(Bytes secret_key, MutableBytes public_key) {
-  read_public_key("ED25519", private_key("ED25519", secret_key), public_key);
+  assert(secret_key.size() == x25519_bytes && public_key.size() == x25519_bytes);
+  const Key key(EVP_PKEY_new_raw_private_key_ex(own_context(), "ED25519", nullptr,
+                                                secret_key.data(), secret_key.size()));
+  std::size_t written = public_key.size();
+  require(
+      key != nullptr && EVP_PKEY_get_raw_public_key(key.get(), public_key.data(), &written) == 1,
+      "ED25519");
 }
 
 }  // namespace paes::libcrypto

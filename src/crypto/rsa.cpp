@@ -9,8 +9,8 @@
 #include <bit>
 
 #include "core/secret_heap.hpp"
+#include "crypto/default_provider.hpp"
 #include "crypto/libcrypto.hpp"
-#include "crypto/libcrypto_objects.hpp"
 
 namespace paes::rsa {
 
@@ -98,7 +98,7 @@ class Parameters {
 
   [[nodiscard]] Key make_key(int selection) {
     list_.push_back(OSSL_PARAM_construct_end());
-    const KeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr));
+    const KeyContext context(EVP_PKEY_CTX_new_from_name(libcrypto::own_context(), "RSA", nullptr));
     EVP_PKEY* key = nullptr;
     require(context != nullptr && EVP_PKEY_fromdata_init(context.get()) == 1 &&
                 EVP_PKEY_fromdata(context.get(), &key, selection, list_.data()) == 1,
@@ -115,7 +115,7 @@ class Parameters {
 using Init = int(EVP_PKEY_CTX*, const OSSL_PARAM[]);
 
 KeyContext oaep_context(EVP_PKEY* key, Init* init, std::string_view label) {
-  KeyContext context(EVP_PKEY_CTX_new_from_pkey(nullptr, key, nullptr));
+  KeyContext context(EVP_PKEY_CTX_new_from_pkey(libcrypto::own_context(), key, nullptr));
   const std::array parameters = {
       libcrypto::name_of(OSSL_ASYM_CIPHER_PARAM_PAD_MODE, OSSL_PKEY_RSA_PAD_MODE_OAEP),
       libcrypto::name_of(OSSL_ASYM_CIPHER_PARAM_OAEP_DIGEST, "SHA256"),

@@ -39,11 +39,20 @@ struct Cpuid {
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
-  Cpuid(unsigned leaf, unsigned subleaf) noexcept {
-    // Above the processor's highest leaf, the four values stay zero: no feature.
-    (void)__get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx);
-  }
+  explicit Cpuid(unsigned leaf) noexcept { __cpuid_count(leaf, 0, eax, ebx, ecx, edx); }
+  Cpuid() = default;
 };
+
+// Each leaf once in a process: in a virtual machine, the host answers, which takes microseconds.
+struct Processor {
+  Cpuid vendor{0};  // eax is the highest leaf
+  Cpuid basic{1};
+  Cpuid extended = vendor.eax >= 7 ? Cpuid(7) : Cpuid();  // zero is no feature
+};
+const Processor& processor() noexcept {
+  static const Processor known;
+  return known;
+}
 
 std::uint64_t enabled_state() noexcept {
   unsigned low = 0;
@@ -53,21 +62,21 @@ std::uint64_t enabled_state() noexcept {
 }
 
 CpuFeatures read_features() noexcept {
-  const Cpuid basic(1, 0);
-  const Cpuid extended(7, 0);
+  const Cpuid& basic = processor().basic;
+  const Cpuid& extended = processor().extended;
   // Without OSXSAVE, XGETBV is an illegal instruction.
   return features_of({basic.ecx, extended.ebx, extended.ecx,
                       bit(basic.ecx, 27) ? enabled_state() : std::uint64_t{0}});
 }
 
 std::string read_vendor() {
-  const Cpuid leaf(0, 0);
+  const Cpuid& leaf = processor().vendor;
   const unsigned words[] = {leaf.ebx, leaf.edx, leaf.ecx};
   return {reinterpret_cast<const char*>(words), sizeof words};
 }
 
 bool read_prefers_512_bit() {
-  const unsigned signature = Cpuid(1, 0).eax;
+  const unsigned signature = processor().basic.eax;
   const unsigned family = (signature >> 8) & 0xf;
   const unsigned model = ((signature >> 4) & 0xf) | ((signature >> 12) & 0xf0);
   // Ice Lake (server 6a, 6c; client 7d, 7e; NNPI 9d) and Tiger Lake (8c, 8d) lower their clock

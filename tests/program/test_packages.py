@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import openssl_trap
 import program
 import pytest
 import recipes
@@ -125,46 +126,17 @@ def test_static_program_has_threads_of_its_own_alone(results, tmp_path):
     program.succeed(*arguments, "--schedule", "pool", binary=results["static"])
 
 
-# A provider of OpenSSL that only says that it was loaded.
-PROVIDER = """
-#include <fcntl.h>
-#include <stdlib.h>
-__attribute__((constructor)) static void loaded(void) { open(getenv("LOADED"), O_CREAT | O_WRONLY, 0600); }
-int OSSL_provider_init(void) { return 0; }
-"""
-CONFIGURATION = """
-openssl_conf = all
-[all]
-providers = list
-[list]
-base = used
-ours = loaded
-[used]
-activate = 1
-[loaded]
-activate = 1
-module = {module}
-"""
-
-
 @pytest.mark.parametrize("kind", ["static", "shared"])
 def test_configuration_of_openssl(results, unpacked, kind, tmp_path):
-    """Nothing of it reaches the static program. The other one shows that the trap works."""
-    module = tmp_path / "ours.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", module], input=PROVIDER.encode(), check=True)
-    configuration = tmp_path / "openssl.cnf"
-    configuration.write_text(CONFIGURATION.format(module=module))
+    """Nothing of it reaches the static program. The other one's kernel `openssl` shows that the trap works."""
+    trap = openssl_trap.Trap(tmp_path)
     (tmp_path / "plain").write_bytes(b"text")
-    environment = program.clean_environment(
-        OPENSSL_CONF=str(configuration), OPENSSL_MODULES=str(tmp_path), LOADED=str(tmp_path / "was-loaded")
-    )
     binary = results["static"] if kind == "static" else unpacked / "usr/bin/paes"
-    done = subprocess.run(
-        [binary, "encrypt", "--new-identity", "key", "plain"],
-        cwd=tmp_path, env=environment, capture_output=True, check=False,
-    )
-    assert (done.returncode == 0) == (kind == "static"), done.stderr
-    assert (tmp_path / "was-loaded").exists() == (kind == "shared")
+    for arguments in (["encrypt", "--new-identity", "key", "plain"], openssl_trap.USES_CONFIGURATION):
+        is_caught = kind == "shared" and arguments is openssl_trap.USES_CONFIGURATION
+        done = subprocess.run([binary, *arguments], cwd=tmp_path, env=trap.environment, capture_output=True, check=False)
+        assert (done.returncode == 0) != is_caught, done.stderr
+        assert trap.was_sprung() == is_caught
 
 
 # Processors of qemu, and the kernels of AES and 3DES that are chosen there.
@@ -270,6 +242,8 @@ def test_sbom_names_every_result_and_what_is_in_it(results, unpacked):
     assert {"libssl-dev", "libc6-dev", "libcli11-dev", "nlohmann-json3-dev", "libfmt-dev"} < set(within)
     assert within["libssl-dev"] == version_of("libssl-dev")
     assert any(name.startswith("libgcc-") for name in within)
+    assert any(name.startswith("libstdc++-") for name in linked(results["paes"], "STATIC_LINK"))
+    assert not any(name.startswith("libstdc++6") for name in linked(results["paes"], "DYNAMIC_LINK"))
     assert "libssl3" in "".join(linked(results["libpaes0"], "DYNAMIC_LINK"))
     assert "libfuse3-3" in linked(results["paes-mount"], "DYNAMIC_LINK")
     assert "fuse3" in linked(results["paes-mount"], "DEPENDS_ON")

@@ -164,6 +164,7 @@ std::unique_ptr<FileHead> read_head(PeekedSource& source) {
 
 NewPayload new_payload(const age::SealTo& seal_to, const container::Shape& /*shape*/,
                        const Work& /*work*/) {
+  const RandomBytesAtOnce at_once;
   const age::SealedHeader sealed = age::seal_header(seal_to);
   return new_age_payload(libcrypto::bytes_of(sealed.text), sealed.file_key);
 }

@@ -4,7 +4,9 @@
 #include "stream/container/container_file.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
+#include <vector>
 
 #include "paes/error.hpp"
 #include "stream/container/text_ends.hpp"
@@ -53,6 +55,32 @@ Range resolve(const std::optional<ByteRange>& range) {
 
 }  // namespace
 
+namespace {
+
+// Writes the head of a file together with what follows it.
+class HeadedSink : public Sink {
+ public:
+  // Both must outlive this.
+  HeadedSink(Sink& sink, Bytes head) : sink_(sink), head_(head) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return sink_.name(); }
+  [[nodiscard]] bool is_seekable() const noexcept override { return sink_.is_seekable(); }
+  using Sink::write_at;
+  void write_at([[maybe_unused]] std::uint64_t offset, std::span<const iovec> from) override {
+    assert(offset == head_.size());
+    std::vector<iovec> all = {{const_cast<std::uint8_t*>(head_.data()), head_.size()}};
+    all.insert(all.end(), from.begin(), from.end());
+    sink_.write_at(0, all);
+  }
+  void stop_waiting() noexcept override { sink_.stop_waiting(); }
+
+ private:
+  Sink& sink_;
+  Bytes head_;
+};
+
+}  // namespace
+
 Totals encrypt_file(Source& input, Output& output, const NewPayload& payload, const Work& work,
                     Encoding encoding) {
   const Chunking& chunking = payload.cipher->chunking();
@@ -73,10 +101,17 @@ Totals encrypt_file(Source& input, Output& output, const NewPayload& payload, co
   };
   input.expect_sequential();
   Sink& sink = armored ? static_cast<Sink&>(*armored) : output;
+  HeadedSink headed(sink, payload.head);
+  // A pipe's reader gets the head before the text is there, and threads write in any order.
+  const bool is_one_write =
+      input.is_seekable() && layout.all_items().count() <= layout.items_a_buffer;
   MovedBytes moved;
   output.complete([&] {
-    sink.write_at(0, payload.head);
-    moved = transfer(input, &sink, layout, sealing(*payload.cipher), layout.all_items(), work);
+    if (!is_one_write) {
+      sink.write_at(0, payload.head);
+    }
+    moved = transfer(input, is_one_write ? &headed : &sink, layout, sealing(*payload.cipher),
+                     layout.all_items(), work);
     input.check_unchanged();
     return armored ? armored->finish() : layout.out_offset + moved.written_bytes;
   });

@@ -43,6 +43,7 @@ std::unique_ptr<FileHead> read_head(PeekedSource& source) {
 
 NewPayload new_payload(const age::SealTo& seal_to, const container::Shape& shape,
                        const Work& work) {
+  const RandomBytesAtOnce at_once;
   SecretBytes input_key(container::key_bytes(shape.suite));
   random_bytes(input_key);
   return new_container(shape, age::seal_envelope(seal_to, input_key), input_key, work);

@@ -4,14 +4,18 @@
 #include <algorithm>
 
 #include "stream/container/preamble.hpp"
+#include "stream/transfer/wait.hpp"
 
 namespace paes::stream {
 
 Bytes PeekedSource::peek(std::size_t bytes) {
-  constexpr std::size_t page_bytes = 4096;
+  constexpr std::uint64_t small_file_bytes = std::uint64_t{16} << 10;
   const std::size_t had = first_.size();
   if (bytes > had && !has_ended_) {
-    const std::size_t wanted = source_.is_seekable() ? std::max(bytes, page_bytes) : bytes;
+    const std::size_t wanted =
+        source_.is_seekable()
+            ? std::max(bytes, static_cast<std::size_t>(std::min(source_.bytes(), small_file_bytes)))
+            : bytes;
     first_.resize(wanted);
     const std::size_t got = read_head(source_, MutableBytes(first_).subspan(had), had);
     first_.resize(had + got);
@@ -22,14 +26,16 @@ Bytes PeekedSource::peek(std::size_t bytes) {
 
 std::size_t PeekedSource::read_at(std::uint64_t offset, std::span<const iovec> to) const {
   if (source_.is_seekable()) {
-    const bool is_kept =
-        to.size() == 1 && offset < first_.size() && to.front().iov_len <= first_.size() - offset;
-    if (!is_kept) {
+    const std::size_t wanted = bytes_of(to);
+    if (offset >= first_.size() || wanted > first_.size() - offset) {
       return source_.read_at(offset, to);
     }
-    std::copy_n(first_.data() + offset, to.front().iov_len,
-                static_cast<std::uint8_t*>(to.front().iov_base));
-    return to.front().iov_len;
+    const std::uint8_t* next = first_.data() + offset;
+    for (const iovec& one : to) {
+      std::copy_n(next, one.iov_len, static_cast<std::uint8_t*>(one.iov_base));
+      next += one.iov_len;
+    }
+    return wanted;
   }
   if (given_ == first_.size()) {
     return source_.read_at(offset, to);

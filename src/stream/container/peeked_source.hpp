@@ -17,7 +17,7 @@ class PeekedSource : public Source {
 
   // Returns the first bytes, fewer only if the source ends earlier. Valid until the next call. If
   // the source is a pipe, do not call it after read_at. Of a seekable one more is read than asked
-  // for, because a head mostly lies in the first page.
+  // for, so that one read takes the head, and all of a small file.
   [[nodiscard]] Bytes peek(std::size_t bytes);
 
   [[nodiscard]] const std::string& name() const noexcept override { return source_.name(); }

@@ -271,9 +271,7 @@ mode_t encrypted_mode(const Input& source) {
   return source.is_regular() ? source.permissions() : source.permissions() & ~current_umask();
 }
 
-mode_t decrypted_mode(const Input& source) {
-  return source.permissions() & 0700 & ~current_umask();
-}
+mode_t decrypted_mode(const Input& source) { return source.owner_permissions() & ~current_umask(); }
 
 std::unique_ptr<Output> create_output(const FilePlace& place, const OutputOptions& options) {
   const std::string& name = place.path;

@@ -63,6 +63,10 @@ class Input : public Source {
   [[nodiscard]] std::optional<struct timespec> modified() const noexcept;
   // Permission bits without the set-id bits (permissions.hpp); for what is not a regular file 0666.
   [[nodiscard]] mode_t permissions() const noexcept;
+  // Those of its owner alone, which no ACL changes.
+  [[nodiscard]] mode_t owner_permissions() const noexcept {
+    return (is_regular() ? opened_.st_mode : 0666) & S_IRWXU;
+  }
   [[nodiscard]] bool is_terminal() const noexcept;
 
   // The next bytes in order; fewer than asked for only at the end. Not for concurrent callers.

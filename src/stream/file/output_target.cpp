@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <memory>
 #include <optional>
 
 #include "core/folder.hpp"
@@ -181,11 +182,16 @@ bool Target::is_among_devices() const {
     bool are_known = stat("/dev", &folder) == 0 && stat("/", &root) == 0;
   };
   static const Devices devices;
-  // Files of one run mostly lie on one file system.
+  // Files of one run mostly lie in one folder after another, and on one file system.
+  thread_local std::weak_ptr<const Descriptor> ordinary_folder;
+  if (ordinary_folder.lock() == folder) {
+    return false;
+  }
   static std::atomic<dev_t> ordinary{0};
   struct stat here = {};
   const bool is_known = fstat(folder->number(), &here) == 0;
   if (is_known && here.st_dev == ordinary.load(std::memory_order_relaxed)) {
+    ordinary_folder = folder;
     return false;
   }
   if (is_in_proc(folder->number())) {

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +109,14 @@ FilePlace place_beside(const FilePlace& place, const std::string& suffix) {
           place.folder};
 }
 
+bool is_name_beside(std::string_view name) noexcept {
+  constexpr std::string_view suffixes[] = {".journal", ".partial", ".rekey"};
+  return std::any_of(std::begin(suffixes), std::end(suffixes), [name](std::string_view suffix) {
+    return name.size() >= suffix.size() && strncasecmp(name.data() + name.size() - suffix.size(),
+                                                       suffix.data(), suffix.size()) == 0;
+  });
+}
+
 bool is_temporary_name(std::string_view name) noexcept {
   return name.size() == temporary_prefix.size() + digits && name.starts_with(temporary_prefix) &&
          name.find_first_not_of("0123456789abcdef", temporary_prefix.size()) ==
@@ -168,11 +177,15 @@ AbandonedFiles find_abandoned(int folder) {
   const auto is_left = [&](const std::string& file) {
     return is_abandoned(number, file.c_str(), file_system.has_own_locks);
   };
+  bool has_some_beside = false;
   for (std::size_t looked_at = 0; looked_at != max_entries_looked_at; ++looked_at) {
+    errno = 0;
     const dirent* const entry = readdir(entries.get());
     if (entry == nullptr) {
+      found.has_none_beside = errno == 0 && !has_some_beside;
       break;
     }
+    has_some_beside = has_some_beside || is_name_beside(entry->d_name);
     if (is_temporary_name(entry->d_name) && is_left(entry->d_name)) {
       found.files.emplace_back(entry->d_name);
     }

@@ -26,6 +26,10 @@ namespace paes::stream {
 // The place of such a file beside another.
 [[nodiscard]] FilePlace place_beside(const FilePlace& place, const std::string& suffix);
 
+// Whether a file of that name may be one that path_beside() has named. A file system may have
+// changed the case of letters.
+[[nodiscard]] bool is_name_beside(std::string_view name) noexcept;
+
 [[nodiscard]] bool is_temporary_name(std::string_view name) noexcept;
 
 struct Temporary {
@@ -49,6 +53,8 @@ struct AbandonedFiles {
   std::vector<std::string> files;  // in order
   // Whether a run on another host, or one that could not lock its file, may still be writing them.
   bool may_be_in_use = false;
+  // No name in the folder is_name_beside().
+  bool has_none_beside = false;
 };
 
 // This user's regular files with a temporary name that nobody has locked. None if the folder, an

@@ -22,8 +22,9 @@ std::size_t rounded_up(std::size_t bytes, std::size_t step) {
 
 }  // namespace
 
-Buffer::Buffer(const Layout& layout, Device* device)
-    : max_items_(layout.items_a_buffer),
+Buffer::Buffer(const Layout& layout, Device* device, std::uint64_t most_items)
+    : max_items_(static_cast<std::size_t>(
+          std::min<std::uint64_t>(layout.items_a_buffer, std::max<std::uint64_t>(most_items, 1)))),
       in_bytes_(layout.in_bytes),
       out_bytes_(layout.out_bytes),
       room_bytes_(rounded_up(layout.room_bytes, line_bytes)),
@@ -78,7 +79,7 @@ bool BufferPool::fits(const Layout& layout) const noexcept {
 
 std::unique_ptr<Buffer> BufferPool::take() {
   std::unique_ptr<Buffer> buffer = free_.take();
-  return buffer ? std::move(buffer) : std::make_unique<Buffer>(layout_, device_);
+  return buffer ? std::move(buffer) : std::make_unique<Buffer>(layout_, device_, most_items_);
 }
 
 }  // namespace paes::stream

@@ -19,9 +19,10 @@ namespace paes::stream {
 
 class Buffer {
  public:
-  // Has room for layout.items_a_buffer items. If there is a device, the memory is pinned for it,
-  // and the device must outlive the buffer.
-  explicit Buffer(const Layout& layout, Device* device = nullptr);
+  // Has room for layout.items_a_buffer items, and for no more than `most_items`. If there is a
+  // device, the memory is pinned for it, and the device must outlive the buffer.
+  explicit Buffer(const Layout& layout, Device* device = nullptr,
+                  std::uint64_t most_items = UINT64_MAX);
   ~Buffer();  // wipes the memory
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -61,8 +62,10 @@ class Buffer {
 // Buffers for all threads that ask at the same time.
 class BufferPool {
  public:
-  explicit BufferPool(const Layout& layout, Device* device = nullptr)
-      : layout_(layout), device_(device) {}
+  // `most_items` is what the largest buffer must have room for.
+  explicit BufferPool(const Layout& layout, Device* device = nullptr,
+                      std::uint64_t most_items = UINT64_MAX)
+      : layout_(layout), device_(device), most_items_(most_items) {}
 
   // Whether its buffers are right for a transfer with this layout.
   [[nodiscard]] bool fits(const Layout& layout) const noexcept;
@@ -86,6 +89,7 @@ class BufferPool {
 
   const Layout& layout_;
   Device* device_;
+  std::uint64_t most_items_;
   Pool<Buffer> free_;
 };
 

@@ -140,7 +140,8 @@ class Transfer {
         continuation_(continuation),
         writes_in_order_(sink != nullptr && !sink->is_seekable()),
         pipe_(source, layout),
-        own_pool_(layout, transform.device),
+        // A short text takes a short buffer, all of which is wiped in the end.
+        own_pool_(layout, transform.device, source.is_seekable() ? items.count() : UINT64_MAX),
         pool_(work.buffers != nullptr && work.buffers->fits(layout) ? *work.buffers : own_pool_) {}
 
   MovedBytes run() {

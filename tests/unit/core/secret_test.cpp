@@ -7,12 +7,15 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fstream>
+#include <new>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -231,6 +234,70 @@ TEST(Secret, RandomBytesFillAllOfTheirSpan) {
   EXPECT_NE(first, second);
   // 64 bytes have no run of 8 zeros but once in 2^58.
   EXPECT_EQ(std::search_n(first.begin(), first.end(), 8, std::uint8_t{0}), first.end());
+}
+
+using Drawn = std::array<std::uint8_t, 16>;
+
+Drawn drawn() {
+  Drawn bytes{};
+  random_bytes(bytes);
+  return bytes;
+}
+
+TEST(RandomBytesAtOnce, NoBytesComeTwice) {
+  std::set<Drawn> all;
+  {
+    const RandomBytesAtOnce outer;
+    for (int i = 0; i < 20; ++i) {
+      all.insert(drawn());
+      const RandomBytesAtOnce inner;
+      all.insert(drawn());
+    }
+    std::array<std::uint8_t, 1000> longer{};
+    random_bytes(longer);
+    EXPECT_NE(longer, decltype(longer){});
+    all.insert(drawn());
+  }
+  all.insert(drawn());
+  EXPECT_EQ(all.size(), 42U);
+}
+
+TEST(RandomBytesAtOnce, AChildDrawsItsOwn) {
+  const RandomBytesAtOnce at_once;
+  (void)drawn();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  const Drawn here = drawn();
+  if (child == 0) {
+    _exit(write(ends[1], here.data(), here.size()) == static_cast<ssize_t>(here.size()) ? 0 : 1);
+  }
+  Drawn there{};
+  ASSERT_EQ(read(ends[0], there.data(), there.size()), static_cast<ssize_t>(there.size()));
+  EXPECT_NE(here, there);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+}
+
+TEST(RandomBytesAtOnce, IsWipedWhereItWasDrawnAndAtTheEnd) {
+  alignas(RandomBytesAtOnce) std::array<std::uint8_t, sizeof(RandomBytesAtOnce)> memory{};
+  const auto holds = [&](const Drawn& bytes) {
+    return std::search(memory.begin(), memory.end(), bytes.begin(), bytes.end()) != memory.end();
+  };
+  auto* const at_once = new (memory.data()) RandomBytesAtOnce;
+  const Drawn first = drawn();
+  EXPECT_FALSE(holds(first));
+  Drawn next{};
+  const auto at =
+      std::find_if(memory.begin(), memory.end(), [](std::uint8_t byte) { return byte != 0; });
+  ASSERT_LT(at - memory.begin(), 100);
+  std::copy_n(at, next.size(), next.begin());
+  EXPECT_TRUE(holds(next));
+  at_once->~RandomBytesAtOnce();
+  EXPECT_FALSE(holds(next));
 }
 
 }  // namespace

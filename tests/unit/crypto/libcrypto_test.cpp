@@ -3,9 +3,12 @@
 #include "crypto/libcrypto.hpp"
 
 #include <gtest/gtest.h>
+#include <openssl/core_names.h>
+#include <openssl/kdf.h>
 
 #include <functional>
 
+#include "crypto/default_provider.hpp"
 #include "found_residue.hpp"
 #include "hex.hpp"
 #include "refusal.hpp"
@@ -31,6 +34,56 @@ TEST(Libcrypto, HkdfSha256OfRfc5869) {
 TEST(Libcrypto, HmacSha256OfRfc4231) {
   EXPECT_EQ(to_hex(hmac_sha256(bytes_of("Jefe"), bytes_of("what do ya want for nothing?"))),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");  // 4.3
+  EXPECT_EQ(to_hex(hmac_sha256(std::vector<std::uint8_t>(131, 0xaa),
+                               bytes_of("Test Using Larger Than Block-Size Key - Hash Key First"))),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");  // 4.7
+}
+
+// What libcrypto itself makes of the same inputs.
+std::string expanded_by_evp(const char* digest, Bytes key, Bytes info, std::size_t bytes) {
+  const std::unique_ptr<EVP_KDF, decltype(&EVP_KDF_free)> kdf(
+      EVP_KDF_fetch(own_context(), OSSL_KDF_NAME_HKDF, nullptr), EVP_KDF_free);
+  const std::unique_ptr<EVP_KDF_CTX, decltype(&EVP_KDF_CTX_free)> context(
+      EVP_KDF_CTX_new(kdf.get()), EVP_KDF_CTX_free);
+  int mode = EVP_KDF_HKDF_MODE_EXPAND_ONLY;
+  const std::array parameters = {name_of(OSSL_KDF_PARAM_DIGEST, digest),
+                                 OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode),
+                                 octets(OSSL_KDF_PARAM_KEY, key), octets(OSSL_KDF_PARAM_INFO, info),
+                                 OSSL_PARAM_construct_end()};
+  std::vector<std::uint8_t> out(bytes);
+  EXPECT_EQ(EVP_KDF_derive(context.get(), out.data(), out.size(), parameters.data()), 1);
+  return to_hex(out);
+}
+
+TEST(Libcrypto, HkdfExpandsAsLibcryptoDoes) {
+  for (const std::size_t bytes : {1u, 31u, 32u, 33u, 64u, 65u, 200u, 255u * 32u}) {
+    for (const std::size_t key_bytes : {16u, 32u, 64u, 65u, 128u, 129u}) {
+      const std::vector<std::uint8_t> key(key_bytes, static_cast<std::uint8_t>(bytes));
+      const std::vector<std::uint8_t> info(key_bytes % 50, 0x33);
+      std::vector<std::uint8_t> out(bytes);
+      hkdf_expand_sha256(key, info, out);
+      EXPECT_EQ(to_hex(out), expanded_by_evp("SHA256", key, info, bytes)) << key_bytes;
+      hkdf_expand_sha512(key, info, out);
+      EXPECT_EQ(to_hex(out), expanded_by_evp("SHA512", key, info, bytes)) << key_bytes;
+    }
+  }
+}
+
+TEST(Libcrypto, AlgorithmsHaveWholeNames) {
+  for (const char* const name : {"SHA2-512", "SHA512", "SHA-512"}) {
+    EXPECT_NE(ProviderFunctions(OSSL_OP_DIGEST, name)
+                  .function<OSSL_FUNC_digest_newctx_fn>(OSSL_FUNC_DIGEST_NEWCTX),
+              nullptr);
+  }
+  for (const char* const name : {"", "SHA2", "SHA2-512:", "SHA2-5122", "X25519"}) {
+    EXPECT_EQ(
+        test::refusal(ErrorCode::failure, [&] { (void)ProviderFunctions(OSSL_OP_DIGEST, name); }),
+        std::string(name) + ": libcrypto failed");
+  }
+  EXPECT_EQ(test::refusal(
+                ErrorCode::failure,
+                [] { (void)ProviderFunctions(OSSL_OP_DIGEST, "SHA512").function<void()>(12345); }),
+            "SHA512: libcrypto failed");
 }
 
 TEST(Libcrypto, X25519OfRfc7748) {
@@ -97,7 +150,24 @@ TEST(Libcrypto, ASaltThatIsASecretIsNotLeftBehind) {
   EXPECT_EQ(copies_after(500, 300, extract), 1u);
 }
 
-// That the bytes are RFC 8439's is shown by age_testkit_test.cpp.
+TEST(Libcrypto, ChaCha20Poly1305OfRfc8439) {
+  const auto key = from_hex("808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f");
+  const auto nonce = from_hex("070000004041424344454647");
+  auto aad = from_hex("50515253c0c1c2c3c4c5c6c7");
+  const std::string_view text =
+      "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, "
+      "sunscreen would be it.";
+  std::vector<std::uint8_t> sealed(text.size() + chacha20_poly1305_tag_bytes);
+  chacha20_poly1305_seal(key, nonce, bytes_of(text), sealed, aad);
+  EXPECT_EQ(to_hex(Bytes(sealed).first(16)), "d31a8d34648e60db7b86afbc53ef7ec2");
+  EXPECT_EQ(to_hex(Bytes(sealed).last(16)), "1ae10b594f09e26a7e902ecbd0600691");  // 2.8.2
+  std::vector<std::uint8_t> opened(text.size());
+  EXPECT_TRUE(chacha20_poly1305_open(key, nonce, sealed, opened, aad));
+  EXPECT_EQ(text_of(opened), text);
+  aad[0] ^= 1;
+  EXPECT_FALSE(chacha20_poly1305_open(key, nonce, sealed, opened, aad));
+}
+
 TEST(Libcrypto, ChaCha20Poly1305OpensOnlyWhatItSealed) {
   const std::vector<std::uint8_t> key(32, 0x80);
   const std::vector<std::uint8_t> nonce(12, 7);

@@ -74,6 +74,26 @@ TEST(AbandonedFiles, NamesAreExactlyOfOneShape) {
   }
 }
 
+TEST(AbandonedFiles, FilesBesideOthersAreKnownByTheirSuffixes) {
+  for (const char* name :
+       {".rekey", "a.rekey", "A.PAES.REKEY", "a~0123456789abcdef.partial", "a.Journal"}) {
+    EXPECT_TRUE(is_name_beside(name)) << name;
+  }
+  for (const char* name : {"", "rekey", "a.rekey2", "a.partia", "ajournal", "a.paes"}) {
+    EXPECT_FALSE(is_name_beside(name)) << name;
+  }
+  const Folder folder;
+  const Descriptor opened = open_folder(folder.path());
+  EXPECT_FALSE(find_abandoned(-1).has_none_beside) << "nobody has looked";
+  EXPECT_TRUE(find_abandoned(opened.number()).has_none_beside);
+  for (int i = 0; i < 100; ++i) {
+    write_file(folder / ("a" + std::to_string(i)), Contents(1));
+  }
+  EXPECT_TRUE(find_abandoned(opened.number()).has_none_beside);
+  write_file(folder / "b.REKEY", Contents(1));
+  EXPECT_FALSE(find_abandoned(opened.number()).has_none_beside);
+}
+
 TEST(AbandonedFiles, WhatIsBeingWrittenIsNot) {
   const Folder folder;
   const Descriptor opened = open_folder(folder.path());
