@@ -88,6 +88,10 @@ def test_file_system(address: str, keys: dict[str, Any]) -> None:
     assert not fs.exists(path)
     fs.pipe_file(path, TEXT)
     assert fs.exists(path)
+    [entry] = fs.ls(root)
+    assert entry["size"] is None
+    [entry] = fs.ls(root, sizes=True)
+    assert entry["size"] == len(TEXT)
     info = fs.info(path)
     assert info["size"] == len(TEXT)
     assert info["encrypted_size"] > len(TEXT)
@@ -101,8 +105,6 @@ def test_file_system(address: str, keys: dict[str, Any]) -> None:
     assert fs.head(path, 10) == TEXT[:10]
     assert fs.tail(path, 10) == TEXT[-10:]
     assert fs.cat_ranges([path, path], [0, 100], [10, 200]) == [TEXT[:10], TEXT[100:200]]
-    [entry] = fs.ls(root)
-    assert entry["size"] is None
     assert entry["encrypted_size"] == info["encrypted_size"]
     assert [name.rsplit("/", 1)[1] for name in fs.ls(root, detail=False)] == ["sealed"]
     fs.makedirs(f"{root}/inner/most")
@@ -128,13 +130,87 @@ def test_a_writer_that_is_refused_leaves_the_old_file(address: str, keys: dict[s
 
 def test_files_that_are_not_encrypted(address: str, keys: dict[str, Any]) -> None:
     fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
-    fs.fs.pipe_file(f"{root}/plain", b"text")
-    assert fs.isfile(f"{root}/plain")
-    assert not fs.isdir(f"{root}/plain")
+    for name, text in (("plain", b"text"), ("long", b"text" * 1000)):
+        path = f"{root}/{name}"
+        fs.fs.pipe_file(path, text)
+        assert fs.isfile(path)
+        assert not fs.isdir(path)
+        info = fs.info(path)
+        assert (info["size"], info["is_encrypted"]) == (len(text), False)
+        with pytest.raises(paes.CorruptError):
+            fs.cat_file(path)
+    fs.pipe_file(f"{root}/sealed", b"text")
+    assert fs.du(root) == 4 + 4000 + 4
     assert not fs.isfile(f"{root}/none")
     assert not fs.isdir(f"{root}/none")
-    with pytest.raises(paes.CorruptError):
-        fs.info(f"{root}/plain")
+    # What only looks like one is damaged.
+    fs.fs.pipe_file(f"{root}/cut", fs.fs.cat_file(f"{root}/sealed")[:4100])
+    with pytest.raises(paes.CorruptError, match="cut: truncated"):
+        fs.info(f"{root}/cut")
+    fs.fs.pipe_file(f"{root}/cut", b"\x89PAES\r\n\x1a\1\2" + bytes(1000))
+    with pytest.raises(paes.CorruptError, match="cut"):
+        fs.info(f"{root}/cut")
+
+
+def test_sizes_of_age_files(address: str, keys: dict[str, Any], folder: Path) -> None:
+    """Their payload begins where the header ends, which may be beyond what is read of it first."""
+    pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes=keys)
+    mine = pyrage.x25519.Recipient.from_str(keys["recipients"])
+    others = [pyrage.x25519.Identity.generate().to_public() for _ in range(100)]
+    for recipients in ([mine], [*others, mine]):
+        for size in (0, 1, 65_536, 65_537, 300_000):
+            text = varied_bytes(size)
+            fs.fs.pipe_file(f"{root}/age", pyrage.encrypt(text, recipients))
+            assert fs.size(f"{root}/age") == size
+            assert fs.cat_file(f"{root}/age") == text
+            assert fs.cat_file(f"{root}/age", -10) == text[-10:]
+            assert fs.cat_ranges([f"{root}/age"] * 2, [0, size // 2], [9, size]) == [
+                text[:9],
+                text[size // 2 :],
+            ]
+    fs.fs.pipe_file(f"{root}/age", pyrage.encrypt(text, [mine], armored=True))
+    assert fs.info(f"{root}/age")["size"] is None
+    with pytest.raises(paes.UsageError, match="armor"):
+        fs.cat_file(f"{root}/age")
+
+
+def test_many_recipients_move_the_text(address: str, keys: dict[str, Any]) -> None:
+    everyone = [keys["recipients"], *(paes.Identity.generate().recipient for _ in range(200))]
+    fs, root = fsspec.core.url_to_fs(f"paes::{address}", paes={**keys, "recipients": everyone})
+    for size in (0, 1, 16_384, 16_385, 100_000):
+        fs.pipe_file(f"{root}/file", varied_bytes(size))
+        assert fs.size(f"{root}/file") == size
+        assert fs.cat_file(f"{root}/file") == varied_bytes(size)
+        assert fs.cat_file(f"{root}/file", 1, 20_000) == varied_bytes(size)[1:20_000]
+
+
+def test_open_files_does_not_pass_by_the_encryption(folder: Path, keys: dict[str, Any]) -> None:
+    """fsspec asks a cache below for the files of a list, and a cache knows no encryption."""
+    options = {"paes": keys, "simplecache": {"cache_storage": str(folder / "cache")}}
+    url = f"paes::simplecache::file://{folder}/sealed"
+    with fsspec.open_files([url], "wb", **options) as [file]:
+        file.write(TEXT)
+    assert paes.inspect(folder / "sealed").text_bytes == len(TEXT)
+    with fsspec.open_files([url], "rb", **options) as [file]:
+        assert file.read() == TEXT
+
+
+def test_file_systems_below_that_are_chained(folder: Path, keys: dict[str, Any]) -> None:
+    (folder / "inner").mkdir()
+    local = fsspec.filesystem("file")
+    for fs in (
+        PaesFileSystem("dir", {"path": f"{folder}/inner", "fs": local}, **keys),
+        PaesFileSystem("asyncwrapper", {"fs": local, "asynchronous": False}, **keys),
+    ):
+        root = "" if type(fs.fs).__name__ == "DirFileSystem" else f"{folder}/inner/"
+        fs.pipe_file(f"{root}one", TEXT)
+        assert fs.cat_file(f"{root}one") == TEXT
+        assert fs.cat_file(f"{root}one", 5, 10) == TEXT[5:10]
+        with fs.open(f"{root}one") as file:
+            assert file.read() == TEXT
+        assert fs.du(root or "/") == len(TEXT)
+        assert paes.inspect(folder / "inner" / "one").text_bytes == len(TEXT)
 
 
 def test_files_are_copied_moved_and_removed(address: str, keys: dict[str, Any]) -> None:

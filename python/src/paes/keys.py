@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
 import re
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from paes import _paes
 from paes._paes import CobblestoneKey, Identity, Passphrase, Recipient
+from paes.errors import UsageError
 
 # The path of a file of identities, or the text of one.
 IdentityLike: TypeAlias = "Identity | str | os.PathLike[str]"
@@ -17,6 +19,22 @@ Identities: TypeAlias = "IdentityLike | Iterable[IdentityLike] | None"
 RecipientLike: TypeAlias = "Recipient | str"
 Recipients: TypeAlias = "RecipientLike | Iterable[RecipientLike] | None"
 PassphraseLike: TypeAlias = "Passphrase | str | None"
+
+
+def _pickled(recipient: Recipient) -> tuple[type[Recipient], tuple[str]]:
+    if not str(recipient):
+        raise TypeError("cannot pickle a recipient that only its plugin knows")
+    return Recipient, (str(recipient),)
+
+
+def _refuse_to_pickle(secret: object) -> NoReturn:
+    raise TypeError(f"cannot pickle '{type(secret).__name__}' object: a secret does not travel")
+
+
+# Public keys are public data, which programs send to their workers. Nothing else is.
+copyreg.pickle(Recipient, _pickled)
+for _secret in (CobblestoneKey, Identity, Passphrase):
+    copyreg.pickle(_secret, _refuse_to_pickle)
 
 
 def _passphrase(given: PassphraseLike) -> Passphrase | None:
@@ -98,3 +116,52 @@ def open_with(
         key=key,
         max_work_factor=max_work_factor,
     )
+
+
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+
+
+def _path_here(given: str) -> str:
+    if os.path.exists(given) or _is_text_of_a_key(given):
+        return given
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in os.environ:
+            raise UsageError(f"identity: this process has no {name} in its environment")
+        return os.environ[name]
+
+    return os.path.expanduser(_VARIABLE.sub(value, given))
+
+
+def returned(given: Any) -> Any:
+    """Return what a function returns, and anything else as it is."""
+    return given() if callable(given) else given
+
+
+def identities_here(given: Any) -> Any:
+    """Return identities as open_with takes them.
+
+    A function is called, and a path may begin with "~" and contain variables of the environment.
+    All of that is this process's own, so the same words mean its own key on each machine.
+    """
+    given = returned(given)
+    if isinstance(given, str):
+        return _path_here(given)
+    if given is None or isinstance(given, (Identity, bytes, os.PathLike)):
+        return given
+    return [_path_here(one) if isinstance(one, str) else one for one in given]
+
+
+def refuse_to_travel(name: str, given: Any) -> None:
+    """Raise TypeError if an option contains a secret instead of naming one."""
+    several = given if isinstance(given, (list, tuple, set)) else [given]
+    for one in several:
+        is_path = isinstance(one, (str, os.PathLike)) and name == "identity"
+        if is_path and not (isinstance(one, str) and _is_text_of_a_key(one)):
+            continue
+        if one is not None and not callable(one):
+            named = "its file, or " if name == "identity" else ""
+            raise TypeError(
+                f"{name}: a secret does not travel: name {named}a function returning it"
+            )

@@ -33,10 +33,36 @@ class Writable(Protocol):
         """Take bytes, perhaps fewer than given, and return how many."""
 
 
+class ProcessLock:
+    """A lock for the threads of each process by itself.
+
+    A thread that only the parent has may hold the parent's. The thread that holds a lock may take
+    it again, as a signal handler may have to.
+    """
+
+    def __init__(self) -> None:
+        """Make it; the locks come later."""
+        self._locks: dict[int, AbstractContextManager[bool]] = {}
+
+    def here(self) -> AbstractContextManager[bool]:
+        """Return the lock of this process."""
+        return self._locks.setdefault(os.getpid(), threading.RLock())
+
+
+class Ranges:
+    """A source that is read by ranges, from any thread."""
+
+    def __init__(self, read_at: Callable[[int, int], Any], size: int, name: str) -> None:
+        """Take a function of an offset and a size, which may return fewer bytes."""
+        self.read_at = read_at
+        self.size = size
+        self.name = name
+
+
 _MOST_AT_ONCE = 1 << 20
 
 Path: TypeAlias = "str | os.PathLike[str]"
-ReadSource: TypeAlias = "str | os.PathLike[str] | Readable"
+ReadSource: TypeAlias = "str | os.PathLike[str] | Readable | Ranges"
 WriteTarget: TypeAlias = "str | os.PathLike[str] | Writable"
 
 
@@ -48,14 +74,20 @@ def name_of(file: object) -> str:
     return name if isinstance(name, str) else "the file object"
 
 
-def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], bytes], int, str]:
+def reading(source: ReadSource) -> Path | tuple[Callable[[int, int], Any], int, str]:
     """Return the path, or a function that reads a file object, its length, and its name."""
     if isinstance(source, (str, os.PathLike)):
         return source
-    file = source
+    ranges = source if isinstance(source, Ranges) else ranges_of(source)
+    return ranges.read_at, ranges.size, ranges.name
+
+
+def ranges_of(file: Readable) -> Ranges:
+    """Return what reads a file object at any place, for threads that take turns."""
+    name = name_of(file)
     if _tells_wrong_length(file):
         file = io.BytesIO(_read_to_end(file))
-    return _read_at(file), _length(file), name_of(source)
+    return Ranges(_read_at(file), _length(file), name)
 
 
 def _wait(file: object, event: int, waits: int) -> bool:
@@ -138,15 +170,14 @@ def _read_at(file: Readable) -> Callable[[int, int], bytes]:
         plain = file
         return lambda offset, size: os.pread(plain.fileno(), size, offset)
 
-    # Seeking and reading belong together. Each process has its own lock, because a thread that only
-    # the parent has may hold the parent's. A signal handler may take it again; what it has
+    # Seeking and reading belong together. A signal handler may take the lock again; what it has
     # interrupted then starts anew.
-    locks: dict[int, AbstractContextManager[bool]] = {}
+    lock = ProcessLock()
     begun = 0
 
     def read_at(offset: int, size: int) -> bytes:
         nonlocal begun
-        with locks.setdefault(os.getpid(), threading.RLock()):
+        with lock.here():
             while True:
                 begun += 1
                 mine = begun

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _LAST_POSITION = 2**63 - 1
 
 
-def _bounded(number: int) -> int:
-    # An offset or a size may lie beyond the end of any file.
+def bounded(number: int) -> int:
+    """Return an offset or a size, which may lie beyond the end of any file."""
     if number < 0:
         raise ValueError(f"negative offset or size {number}")
-    return min(number, _LAST_POSITION)
+    return min(operator.index(number), _LAST_POSITION)
 
 
 class EncryptedReader(io.RawIOBase):
@@ -91,7 +91,7 @@ class EncryptedReader(io.RawIOBase):
 
     def readinto(self, buffer: Buffer, /) -> int:
         """Fill `buffer` from the position on. Fewer bytes come only at the end of the text."""
-        got = self._open_reader().read_at_into(self._position, buffer)
+        got = self.read_at_into(self._position, buffer)
         self._position += got
         return got
 
@@ -100,7 +100,7 @@ class EncryptedReader(io.RawIOBase):
         reader = self._open_reader()
         left = max(reader.size - self._position, 0)
         wanted = left if size is None or size < 0 else min(size, left)
-        text = reader.read_at(self._position, wanted)
+        text = self.read_at(self._position, wanted)
         self._position += len(text)
         return text
 
@@ -114,12 +114,12 @@ class EncryptedReader(io.RawIOBase):
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Return `size` bytes from `offset` on, fewer at the end. The position does not move."""
-        return self._open_reader().read_at(_bounded(offset), _bounded(size))
+        return self._open_reader().read_at(bounded(offset), bounded(size))
 
     def read_at_into(self, offset: int, buffer: Buffer) -> int:
         """Fill `buffer` from `offset` on and return how many bytes came. The position does not
         move."""
-        return self._open_reader().read_at_into(_bounded(offset), buffer)
+        return self._open_reader().read_at_into(bounded(offset), buffer)
 
     def __reduce__(self) -> NoReturn:
         """Refuse: a copy would share what it reads."""

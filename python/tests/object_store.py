@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An object store in this process that counts what is asked of it: moto's S3."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import fsspec
+import pytest
+
+
+@dataclass
+class Asked:
+    """What was asked of the store since the last reset()."""
+
+    requests: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def reset(self) -> None:
+        self.requests.clear()
+
+    def of(self, method: str) -> list[tuple[str, str, int]]:
+        return [one for one in self.requests if one[0] == method]
+
+    @property
+    def sent(self) -> int:
+        """The bytes of all bodies."""
+        return sum(size for _, _, size in self.requests)
+
+
+@dataclass
+class Store:
+    """Where the store is, and what was asked of it."""
+
+    options: dict[str, Any]
+    asked: Asked
+    buckets: int = 0
+
+    @property
+    def s3(self) -> Any:
+        return fsspec.filesystem("s3", **self.options)
+
+    def hold(self, path: str, data: bytes) -> None:
+        """Put an object there without a request."""
+        from moto.s3.models import s3_backends
+
+        bucket, _, name = path.partition("/")
+        s3_backends["123456789012"]["aws"].put_object(bucket, name, data)
+
+    def new_bucket(self) -> str:
+        self.buckets += 1
+        name = f"bucket{self.buckets}"
+        self.s3.mkdir(name)
+        self.asked.reset()
+        return name
+
+
+@contextmanager
+def running_store() -> Iterator[Store]:
+    pytest.importorskip("s3fs", reason="s3fs is not installed")
+    moto = pytest.importorskip("moto.server", reason="moto[server] is not installed")
+    serving = pytest.importorskip("werkzeug.serving", reason="moto[server] is not installed")
+    asked = Asked()
+    answer = moto.DomainDispatcherApplication(moto.create_backend_app)
+
+    def count(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        body = b"".join(answer(environ, start_response))
+        query = environ.get("QUERY_STRING", "")
+        asked.requests.append(
+            (environ["REQUEST_METHOD"], f"{environ['PATH_INFO']}?{query}", len(body))
+        )
+        return [body]
+
+    server = serving.make_server("127.0.0.1", 0, count, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield Store(
+            {
+                "key": "who",
+                "secret": "what",
+                "client_kwargs": {"endpoint_url": f"http://127.0.0.1:{server.server_port}"},
+            },
+            asked,
+        )
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
