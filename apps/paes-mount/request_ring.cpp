@@ -263,6 +263,9 @@ void RequestRing::submit(std::size_t number) noexcept {
 
 Result<void> RequestRing::start() noexcept {
   ring_of_thread = this;
+  if (places_.size() == 1) {
+    home_.settle(places_[0].queue);
+  }
   if (syscall(SYS_io_uring_register, ring_.number(), IORING_REGISTER_ENABLE_RINGS, nullptr, 0) !=
       0) {
     return Errno(errno);
@@ -301,6 +304,21 @@ Result<MutableBytes> RequestRing::receive() noexcept {
   }
 }
 
+namespace {
+
+// Whether a request carries, or asks for, so much that whoever asks has time for something else.
+bool is_large(Bytes request, std::uint32_t opcode) noexcept {
+  constexpr std::size_t large = std::size_t{128} << 10;
+  fuse_read_in read{};
+  if (opcode != FUSE_READ || request.size() < sizeof(fuse_in_header) + sizeof read) {
+    return request.size() >= large;
+  }
+  std::memcpy(&read, request.data() + sizeof(fuse_in_header), sizeof read);
+  return read.size >= large;
+}
+
+}  // namespace
+
 // libfuse wants a request in one piece: the headers go before the payload, which stays.
 Result<MutableBytes> RequestRing::assemble(Place& place) noexcept {
   current_ = &place;
@@ -323,7 +341,9 @@ Result<MutableBytes> RequestRing::assemble(Place& place) noexcept {
   std::memcpy(begin, &header, sizeof header);
   std::memcpy(begin + sizeof header, place.headers() + offsetof(Headers, operation),
               head - sizeof header);
-  return MutableBytes(begin, header.len);
+  const MutableBytes request(begin, header.len);
+  home_.note_request(is_large(request, header.opcode));
+  return request;
 }
 
 #else

@@ -19,6 +19,7 @@
 #include "core/bytes.hpp"
 #include "core/descriptor.hpp"
 #include "core/result.hpp"
+#include "paes-mount/thread_home.hpp"
 
 struct iovec;
 
@@ -67,6 +68,7 @@ class RequestRing {
   std::unique_ptr<Queue> queue_;
   Descriptor ring_;  // goes first
   Place* current_ = nullptr;
+  ThreadHome home_;
 };
 
 // The ring whose request this thread answers. Null: none.
