@@ -299,7 +299,6 @@ bool Session::start(const Cancel& cancel) {
   {
     const SignalsBlocked blocked;
     const unsigned threads = rings_.empty() ? options_.threads : options_.threads + 1;
-    way_ = rings_.empty() ? Way::channels : Way::unknown;
     for (unsigned i = 0; i < threads; ++i) {
       channels_.push_back(new_channel());
     }
@@ -344,12 +343,9 @@ bool Session::start(const Cancel& cancel) {
     throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
                                         (why.empty() ? "" : ": " + why));
   }
-  // An error of the vault's file system is no reason to end what others may be writing to already.
+  // The system has the answer to its first request, with which it sets its own sizes. Nothing is
+  // asked of the mount to make sure: who waits for its own answer when it is killed waits for ever.
   if (const std::optional<dev_t> mounted = device()) {
-    // The system sets its own sizes when it has the answer to INIT, and asks nothing before.
-    struct statx answered = {};
-    (void)statx(AT_FDCWD, options_.mountpoint.c_str(),
-                AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC, STATX_MODE, &answered);
     tune_cache(*mounted, mount_.is_writable());
   }
   return true;
@@ -443,7 +439,7 @@ void Session::work_on_channel(int channel) noexcept {
 void Session::answer_first(const fuse_buf& request, bool offers_rings) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    names_rings = offers_rings && way_ == Way::unknown;
+    names_rings = offers_rings && !rings_.empty() && way_ == Way::unknown;
   }
   fuse_session_process_buf(session_, &request);
   const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 # of mounts run both ways; here is what belongs to the choice, and to rings alone.
 import os
 import random
+import signal
 import subprocess
 import threading
 
@@ -75,7 +76,7 @@ def test_says_how_root_turns_it_on(own_vault, mounts):  # noqa: F811
     # Sandboxes and administrators forbid it with these.
     (["-DREFUSED=EPERM"], "io_uring_setup: Operation not permitted"),
     (["-DREFUSED=ENOSYS"], "io_uring_setup: Function not implemented"),
-    (["-DFOREIGN"], "the system refuses it: Transport endpoint is not connected"),
+    (["-DFOREIGN"], "the system refuses it: Operation not permitted"),
 ], ids=str)
 def test_works_where_the_system_refuses(own_vault, mounts, preloaded, options, why):  # noqa: F811
     assert said_by(mounts, own_vault, prefix=preloaded(preload.RINGLESS, *options)) == by_device(why)
@@ -131,3 +132,16 @@ def test_a_slow_request_holds_up_no_other(own_vault, mounts, preloaded, tmp_path
         thread.join()
     end(mounts, point)
     assert process.wait(LIMIT_S) == 0
+
+
+@pytest.mark.parametrize("way", ["off", pytest.param("auto", marks=needs_rings)])
+def test_a_mount_asks_nothing_of_itself(own_vault, mounts, preloaded, tmp_path, way):  # noqa: F811
+    """If it were killed while it waits for its own answer, it would never end."""
+    counts = tmp_path / "counts"
+    _, process = mounts.in_foreground(own_vault, "-w", f"--io-uring={way}", prefix=preloaded(preload.REQUESTS),
+                                      REQUESTS=str(counts))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LIMIT_S) == 0
+    first, lookup, getattr_ = 26, 1, 3
+    opcodes = {int(line.split()[0]) for line in counts.read_text().splitlines()}
+    assert first in opcodes and not opcodes & {lookup, getattr_}
