@@ -237,23 +237,38 @@ int mount_until_unmounted(const MountCommandLine& command, const MountPaths& pat
   };
   Result<void> received;
   {
-    Session session(mount, {paths.mountpoint, FolderRef(paths.place),
-                            command.mount_options(paths.vault), threads, command.idle});
+    SessionOptions way{paths.mountpoint,
+                       FolderRef(paths.place),
+                       command.mount_options(paths.vault),
+                       threads,
+                       command.may_use_io_uring ? "" : "--io-uring=off",
+                       command.idle};
+    std::optional<Session> session;
     const NoticesStoppedAtEnd stopped(mount);
-    announce(presence, session);
-    session.start(cli::cancel());
+    for (;;) {
+      session.emplace(mount, way);
+      announce(presence, *session);
+      if (session->start(cli::cancel())) {
+        break;
+      }
+      presence.withdraw();
+      way.why_no_rings = session->why_no_rings();
+    }
     if (options.has_acls && !mount.enforces_acls()) {
       cli::print_warning(std::string(command.allows_others ? "--allow-other" : "--acl") +
                          ": the system enforces no ACLs here, so a file's group gets the rights of "
                          "its ACL's mask");
+    }
+    if (command.is_verbose) {
+      cli::print_note(session->way_of_requests());
     }
     if (background != nullptr) {
       messages.use_syslog();
       background->leave();
     }
     messages.note("mounted on " + paths.mountpoint);
-    session.wait(cli::cancel());
-    received = session.received();
+    session->wait(cli::cancel());
+    received = session->received();
     messages.note("unmounts " + paths.mountpoint);
   }
   presence.withdraw();

@@ -167,6 +167,7 @@ std::chrono::seconds parse_duration(std::string_view text) {
 
 void MountCommandLine::declare(CLI::App& app) {
   const std::vector<std::string> caches = {"back", "through"};
+  const std::vector<std::string> io_uring = {"auto", "off"};
   vault.declare(app);
   app.add_option("MOUNTPOINT", mountpoint, "the empty folder where its text is to be seen")
       ->required();
@@ -195,11 +196,17 @@ void MountCommandLine::declare(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1U, max_threads))
       ->check(cli::decimal());
+  app.add_option("--io-uring", io_uring_,
+                 "auto, the default: requests come through io_uring where the system offers it; "
+                 "off: never")
+      ->type_name(cli::join_choices(io_uring))
+      ->check(CLI::IsMember(io_uring).description(""));
   app.add_option("--ahead", ahead,
                  "blocks to write of which IV and keystream are made ahead; 0, the default, is off")
       ->type_name("N")
       ->check(CLI::Range(0U, volume::SealingAhead::max_blocks))
       ->check(cli::decimal());
+  app.add_flag("-v,--verbose", is_verbose, "say how the system's requests come");
   app.add_option("-o", lists_, "these and mount(8)'s options in a list, as in fstab")
       ->type_name("OPTIONS")
       ->allow_extra_args(false);
@@ -207,6 +214,7 @@ void MountCommandLine::declare(CLI::App& app) {
 
 void MountCommandLine::take_listed() {
   writes_through = cache_ == "through";
+  may_use_io_uring = io_uring_ != "off";
   if (!idle_.empty()) {
     idle = parse_duration(idle_);
   }
@@ -279,6 +287,11 @@ void MountCommandLine::take(std::string_view option) {
       fail("cache=" + value + ": is neither back nor through");
     }
     writes_through = value == "through";
+  } else if (name == "io_uring") {
+    if (value != "auto" && value != "off") {
+      fail("io_uring=" + value + ": is neither auto nor off");
+    }
+    may_use_io_uring = value == "auto";
   } else if (name == "threads") {
     threads = parse_number(name, value, 1, max_threads, "threads");
   } else if (name == "ahead") {

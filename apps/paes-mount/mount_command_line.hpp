@@ -29,6 +29,8 @@ class MountCommandLine {
   bool can_write = false;
   bool writes_through = false;  // the system holds nothing back
   bool has_acls = false;
+  bool may_use_io_uring = true;
+  bool is_verbose = false;
   // What the system allows on the mount.
   bool has_suid = false;
   bool has_devices = false;
@@ -48,6 +50,7 @@ class MountCommandLine {
   std::vector<std::string> lists_;
   std::string idle_;
   std::string cache_;
+  std::string io_uring_;
   bool only_reads_ = false;
 };
 

@@ -3,7 +3,10 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
+
 #include "paes-mount/replies.hpp"
+#include "paes-mount/request_ring.hpp"
 
 namespace paes::mount {
 
@@ -27,6 +30,7 @@ void init(Mount& mount, fuse_conn_info& connection) {
   connection.want &= ~static_cast<unsigned>(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV);
   connection.want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
                                             FUSE_CAP_SPLICE_MOVE | FUSE_CAP_IOCTL_DIR);
+  connection.max_write = std::min<unsigned>(connection.max_write, max_request_bytes);
   // So many requests that nobody waits for, readahead above all, may be under way.
   connection.max_background = 64;
   connection.congestion_threshold = 48;

@@ -2,11 +2,13 @@
 #include "paes-mount/privileges.hpp"
 
 #include <linux/fuse.h>
-#include <sys/uio.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <utility>
+
+#include "paes-mount/init_flags.hpp"
 
 namespace paes::mount {
 
@@ -42,11 +44,7 @@ void note_request(const void* request, std::size_t bytes) noexcept {
   }
   std::memcpy(&header, request, sizeof header);
   if (header.opcode == FUSE_INIT) {
-    // Only the flags of the first years are read, so a shorter body is enough.
-    fuse_init_in init{};
-    constexpr std::size_t first_bytes = offsetof(fuse_init_in, flags) + sizeof init.flags;
-    received.is_first =
-        read_body(request, bytes, first_bytes, init) && (init.flags & FUSE_HANDLE_KILLPRIV_V2) != 0;
+    received.is_first = (offered_flags(request, bytes) & FUSE_HANDLE_KILLPRIV_V2) != 0;
   } else if (header.opcode == FUSE_WRITE) {
     fuse_write_in write{};
     received.takes = read_body(request, bytes, sizeof write, write) &&
@@ -59,22 +57,10 @@ void note_request(const void* request, std::size_t bytes) noexcept {
 }
 
 void offer_to_take_privileges(const iovec* parts, std::size_t count) noexcept {
-  if (!received.is_first) {
-    return;
+  if (std::exchange(received.is_first, false) &&
+      add_to_answer(parts, count, FUSE_HANDLE_KILLPRIV_V2)) {
+    is_offered.store(true);
   }
-  received.is_first = false;
-  // libfuse's answer: a header, and then the body in a part of its own.
-  constexpr std::size_t first_bytes = offsetof(fuse_init_out, flags) + sizeof(std::uint32_t);
-  if (count != 2 || parts[0].iov_len != sizeof(fuse_out_header) || parts[1].iov_len < first_bytes) {
-    return;
-  }
-  auto* const flags =
-      static_cast<std::uint8_t*>(parts[1].iov_base) + offsetof(fuse_init_out, flags);
-  std::uint32_t all = 0;
-  std::memcpy(&all, flags, sizeof all);
-  all |= FUSE_HANDLE_KILLPRIV_V2;
-  std::memcpy(flags, &all, sizeof all);
-  is_offered.store(true);
 }
 
 bool takes_privileges() noexcept { return received.takes; }

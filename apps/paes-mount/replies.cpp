@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/secret.hpp"
+#include "paes-mount/request_ring.hpp"
 
 namespace paes::mount {
 
@@ -46,6 +47,11 @@ void reply_sized(fuse_req_t request, Bytes bytes, std::size_t room) noexcept {
 }
 
 MutableBytes reply_buffer(std::size_t bytes) {
+  if (RequestRing* const ring = own_ring()) {
+    if (const MutableBytes room = ring->answer_room(bytes); !room.empty()) {
+      return room;
+    }
+  }
   thread_local ReplyBuffer buffer;
   return buffer.of(bytes);
 }

@@ -23,12 +23,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 #include "core/children.hpp"
 #include "core/residue.hpp"
 #include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
 #include "paes-mount/in_folder.hpp"
+#include "paes-mount/init_flags.hpp"
 #include "paes-mount/operations.hpp"
 #include "paes-mount/privileges.hpp"
 #include "paes/error.hpp"
@@ -47,9 +49,20 @@ constexpr int waking_signal = SIGUSR1;
 // answers no requests has no channel of its own: it writes notices on the first one.
 thread_local int own_channel = -1;
 
+// Whether the answer to the first request, which this thread gives, shall name rings. Afterwards,
+// whether it has.
+thread_local bool names_rings = false;
+
 ssize_t write_reply(int first_channel, iovec* parts, int count, void* mount) {
+  const auto parts_count = static_cast<std::size_t>(count);
+  if (RequestRing* const ring = own_ring(); ring != nullptr && ring->answer(parts, parts_count)) {
+    return 0;  // libfuse only asks whether it failed
+  }
   if (static_cast<const Mount*>(mount)->is_writable()) {
-    offer_to_take_privileges(parts, static_cast<std::size_t>(count));
+    offer_to_take_privileges(parts, parts_count);
+  }
+  if (names_rings) {
+    names_rings = add_to_answer(parts, parts_count, RequestRing::init_flag);
   }
   return writev(own_channel >= 0 ? own_channel : first_channel, parts, count);
 }
@@ -129,6 +142,7 @@ Session::Session(Mount& mount, const SessionOptions& options)
     throw_errno("eventfd");
   }
   fuse_set_log_func(note_message);
+  (void)unsetenv("FUSE_URING_ENABLE");  // with it, libfuse 3.18 has rings of its own
   std::array<std::string, 3> words = {"paes-mount", "-o", options.mount_options};
   std::array<char*, 3> pointers{};
   std::transform(words.begin(), words.end(), pointers.begin(),
@@ -189,6 +203,14 @@ bool Session::at_mountpoint(const Use& use) const {
   return in_it.is_there() && use(".");
 }
 
+std::string Session::way_of_requests() const {
+  const std::lock_guard lock(mutex_);
+  return way_ == Way::rings ? "requests come through io_uring"
+                            : "requests come through /dev/fuse, not through io_uring: " +
+                                  (options_.why_no_rings.empty() ? "the system does not offer it"
+                                                                 : options_.why_no_rings);
+}
+
 Result<void> Session::received() const {
   const std::lock_guard lock(mutex_);
   return received_;
@@ -204,6 +226,7 @@ void Session::stop() noexcept {
       for (std::thread& thread : threads_) {
         (void)pthread_kill(thread.native_handle(), waking_signal);
       }
+      changed_.notify_all();
       (void)changed_.wait_for(lock, std::chrono::milliseconds(5));
     }
   }
@@ -211,6 +234,7 @@ void Session::stop() noexcept {
     thread.join();
   }
   threads_.clear();
+  rings_.clear();
   channels_.clear();
   if (is_on_top()) {
     (void)at_mountpoint([&](const char*) {
@@ -230,8 +254,43 @@ Descriptor Session::new_channel() const {
   return Descriptor(fuse_session_fd(session_), false);  // they share one, and are slower
 }
 
-void Session::start(const Cancel& cancel) {
+// All that may fail is done before the first request is answered: after that the system waits for
+// the rings.
+void Session::make_rings() {
+  std::string& why = options_.why_no_rings;
+  why = why.empty() ? mount::why_no_rings() : why;
+  if (!why.empty()) {
+    return;
+  }
+  for (const auto& queues : queues_of_rings(count_queues(), options_.threads)) {
+    Result<std::unique_ptr<RequestRing>> ring =
+        RequestRing::make(fuse_session_fd(session_), queues);
+    if (!ring) {
+      rings_.clear();
+      why = "io_uring_setup: " + ring.error().message();
+      return;
+    }
+    rings_.push_back(std::move(*ring));
+  }
+}
+
+void Session::launch(unsigned thread) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++working_;
+  }
+  try {
+    threads_.emplace_back([this, thread] { work(thread); });
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    --working_;
+    throw;
+  }
+}
+
+bool Session::start(const Cancel& cancel) {
   make_waking_signal_harmless();
+  make_rings();
   mount_.attach(session_, [this] {
     const std::lock_guard lock(mutex_);
     is_ready_ = true;
@@ -239,49 +298,57 @@ void Session::start(const Cancel& cancel) {
   });
   {
     const SignalsBlocked blocked;
-    for (unsigned i = 0; i < options_.threads; ++i) {
+    const unsigned threads = rings_.empty() ? options_.threads : options_.threads + 1;
+    for (unsigned i = 0; i < threads; ++i) {
       channels_.push_back(new_channel());
-      {
-        const std::lock_guard lock(mutex_);
-        ++working_;
+    }
+    try {
+      // The first one last: it answers the first request, and then each ring needs its thread.
+      for (unsigned i = threads; i-- > 0;) {
+        launch(i);
       }
-      try {
-        threads_.emplace_back([this, channel = channels_.back().number()] { work(channel); });
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        --working_;
-        if (threads_.empty()) {
-          throw Error(ErrorCode::failure, "threads: the system cannot start one");
-        }
-        break;  // those that there are do all
+    } catch (...) {
+      if (threads_.empty()) {
+        throw Error(ErrorCode::failure, "threads: the system cannot start one");
       }
+      const std::lock_guard lock(mutex_);
+      way_ = Way::channels;  // those that there are do all
+      options_.why_no_rings = "the system cannot start enough threads";
+      changed_.notify_all();
     }
   }
   std::unique_lock lock(mutex_);
-  const auto is_over = [this] { return is_ready_ || !received_ || is_unmounted_; };
+  const auto has_way = [this] {
+    return way_ == Way::channels || (way_ == Way::rings && started_rings_ == rings_.size());
+  };
+  const auto is_over = [&] {
+    return (is_ready_ && has_way()) || !received_ || is_unmounted_ || !rings_started_;
+  };
   while (!changed_.wait_for(lock, std::chrono::milliseconds(100), is_over)) {
     // Not once it answers: others may have written to it already, which wait() does not lose.
     cancel.check();
+  }
+  if (!rings_started_) {
+    options_.why_no_rings = "the system refuses it: " + rings_started_.error().message();
+    return false;
   }
   const bool answers = is_ready_ && received_;
   const bool is_gone = is_unmounted_;
   lock.unlock();
   if (answers && is_gone) {
-    return;  // somebody has unmounted it already
+    return true;  // somebody has unmounted it already
   }
   if (!answers) {
     const std::string why = take_message();
     throw Error(ErrorCode::failure, options_.mountpoint + ": the mount does not answer" +
                                         (why.empty() ? "" : ": " + why));
   }
-  // An error of the vault's file system is no reason to end what others may be writing to already.
+  // The system has the answer to its first request, with which it sets its own sizes. Nothing is
+  // asked of the mount to make sure: who waits for its own answer when it is killed waits for ever.
   if (const std::optional<dev_t> mounted = device()) {
-    // The system sets its own sizes when it has the answer to INIT, and asks nothing before.
-    struct statx answered = {};
-    (void)statx(AT_FDCWD, options_.mountpoint.c_str(),
-                AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC, STATX_MODE, &answered);
     tune_cache(*mounted, mount_.is_writable());
   }
+  return true;
 }
 
 // The system has no call for what is mounted on a folder that is open. If others have put another
@@ -298,30 +365,99 @@ std::optional<dev_t> Session::device() const {
   return device != below.st_dev ? std::optional(device) : std::nullopt;
 }
 
-void Session::work(int channel) noexcept {
+void Session::work(unsigned thread) noexcept {
   const WipeResidueOnExit wiped;
+  const int channel = channels_[thread].number();
   own_channel = channel;
+  if (thread == 0 || agreed_way() != Way::rings) {
+    work_on_channel(channel);
+  } else if (RequestRing& ring = *rings_[thread - 1]; start_ring(ring)) {
+    work_on_ring(ring);
+  }
+  ended();
+}
+
+// Waits for it, or for the end.
+Session::Way Session::agreed_way() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] {
+    return way_ != Way::unknown || is_unmounted_ || fuse_session_exited(session_) != 0;
+  });
+  return way_;
+}
+
+bool Session::start_ring(RequestRing& ring) noexcept {
+  const Result<void> started = ring.start();
+  const bool is_refused = !started && is_connected(own_channel);  // else it is unmounted already
+  const std::lock_guard lock(mutex_);
+  ++started_rings_;
+  rings_started_ = is_refused && rings_started_ ? started : rings_started_;
+  changed_.notify_all();
+  return bool(started);
+}
+
+void Session::work_on_ring(RequestRing& ring) noexcept {
+  while (fuse_session_exited(session_) == 0) {
+    const Result<MutableBytes> request = ring.receive();
+    if (request) {
+      note_request(request->data(), request->size());
+      fuse_buf buffer{};
+      buffer.mem = request->data();
+      buffer.size = request->size();
+      fuse_session_process_buf(session_, &buffer);
+    } else if (!request.failed_with(EINTR, EAGAIN) && !has_failed(request.error(), own_channel)) {
+      break;  // unmounted
+    }
+  }
+}
+
+void Session::work_on_channel(int channel) noexcept {
   fuse_buf request{};
   while (fuse_session_exited(session_) == 0) {
     const int bytes = fuse_session_receive_buf(session_, &request);
     if (bytes > 0) {
-      note_request(request.mem, static_cast<std::size_t>(bytes));
-      fuse_session_process_buf(session_, &request);
-    } else if (bytes == 0 || (bytes != -EINTR && bytes != -EAGAIN && !is_connected(channel))) {
+      const auto size = static_cast<std::size_t>(bytes);
+      note_request(request.mem, size);
+      const std::uint64_t offered = offered_flags(request.mem, size);
+      if (offered == 0) {
+        fuse_session_process_buf(session_, &request);
+      } else {
+        answer_first(request, (offered & RequestRing::init_flag) != 0);
+      }
+    } else if (bytes == 0 ||
+               (bytes != -EINTR && bytes != -EAGAIN && !has_failed(Errno(-bytes), channel))) {
       break;  // unmounted
-    } else if (bytes != -EINTR && bytes != -EAGAIN) {
-      // Something is wrong with this process, so the mount ends in order. Until then the thread
-      // goes on, because what the system holds has to be written, and there may be no other one.
-      to_end(Errno(-bytes));
-      constexpr std::chrono::milliseconds pause(10);
-      std::this_thread::sleep_for(pause);
     }
   }
   if (request.mem != nullptr) {
     wipe(request.mem, malloc_usable_size(request.mem));  // what was written last, perhaps
   }
   std::free(request.mem);  // libfuse allocates it
-  ended();
+}
+
+// If the system offers rings and each has its thread, the answer names them.
+void Session::answer_first(const fuse_buf& request, bool offers_rings) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    names_rings = offers_rings && !rings_.empty() && way_ == Way::unknown;
+  }
+  fuse_session_process_buf(session_, &request);
+  const std::lock_guard lock(mutex_);
+  way_ = std::exchange(names_rings, false) ? Way::rings : Way::channels;
+  changed_.notify_all();
+}
+
+// Whether a request cannot be received although the mount is there. Something is wrong with this
+// process then, so the mount ends in order. Until then the thread goes on, because what the system
+// holds has to be written, and there may be no other one.
+bool Session::has_failed(Errno error, int channel) noexcept {
+  if (!is_connected(channel)) {
+    return false;
+  }
+  to_end(error);
+  constexpr std::chrono::milliseconds pause(10);
+  std::this_thread::sleep_for(pause);
+  return true;
 }
 
 void Session::ended() noexcept {

@@ -276,9 +276,10 @@ int close(int descriptor) {
 }
 """
 
-# Once there is a file $DEAF, each thread that could read from /dev/fuse gets an error once.
+# Once there is a file $DEAF, each thread that could receive a request gets an error once.
 DEAF = r"""
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -286,20 +287,81 @@ DEAF = r"""
 #include <sys/syscall.h>
 #include <unistd.h>
 static __thread int has_failed = 0;
+static int fails(void) {
+  if (has_failed || access(getenv("DEAF"), F_OK) != 0) return 0;
+  has_failed = 1;
+  errno = ENOMEM;
+  return 1;
+}
 ssize_t read(int descriptor, void *into, size_t bytes) {
+  ssize_t (*real)(int, void *, size_t) = dlsym(RTLD_NEXT, "read");
   struct stat opened, fuse;
   if (!has_failed && fstat(descriptor, &opened) == 0 && stat("/dev/fuse", &fuse) == 0 &&
       opened.st_rdev == fuse.st_rdev) {
     struct pollfd readable = {descriptor, POLLIN, 0};
-    if (poll(&readable, 1, -1) < 0) return -1;
-    if (access(getenv("DEAF"), F_OK) == 0) {
-      has_failed = 1;
-      errno = ENOMEM;
-      return -1;
-    }
+    if (poll(&readable, 1, -1) < 0 || fails()) return -1;
   }
-  return syscall(SYS_read, descriptor, into, bytes);
+  return real(descriptor, into, bytes);
 }
+long syscall(long number, ...) {
+  long (*real)(long, long, long, long, long, long, long) = dlsym(RTLD_NEXT, "syscall");
+  long a[6];
+  __builtin_va_list rest;
+  __builtin_va_start(rest, number);
+  for (int i = 0; i < 6; ++i) a[i] = __builtin_va_arg(rest, long);
+  __builtin_va_end(rest);
+  if (number == SYS_io_uring_enter && fails()) return -1;
+  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+"""
+
+# With -DREFUSED=ENOSYS or another error, the system sets no ring up. With -DFOREIGN, it refuses what a ring asks of
+# the mount, because that is not connected to it.
+RINGLESS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+long syscall(long number, ...) {
+  long (*real)(long, long, long, long, long, long, long) = dlsym(RTLD_NEXT, "syscall");
+  long a[6];
+  __builtin_va_list rest;
+  __builtin_va_start(rest, number);
+  for (int i = 0; i < 6; ++i) a[i] = __builtin_va_arg(rest, long);
+  __builtin_va_end(rest);
+#ifdef REFUSED
+  if (number == SYS_io_uring_setup) {
+    errno = REFUSED;
+    return -1;
+  }
+#endif
+#ifdef FOREIGN
+  const int register_files = 2;
+  if (number == SYS_io_uring_register && a[1] == register_files) {
+    *(int *)a[2] = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  }
+#endif
+  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+"""
+
+# A sync takes until there is a file $SYNCED. At its beginning it makes the file $SYNCS.
+SLOW_TO_SYNC = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int sync_late(const char *name, int file) {
+  int (*real)(int) = dlsym(RTLD_NEXT, name);
+  close(open(getenv("SYNCS"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  while (access(getenv("SYNCED"), F_OK) != 0) usleep(1000);
+  return real(file);
+}
+int fsync(int file) { return sync_late("fsync", file); }
+int fdatasync(int file) { return sync_late("fdatasync", file); }
 """
 
 # Dies at the call with the number $CALL of those that change files and names: within a write, of which $PART
@@ -508,23 +570,21 @@ ssize_t pwrite(int file, const void *from, size_t bytes, off_t offset) {
 }
 """
 
-# At the end, the file $REQUESTS gets a line "OPCODE COUNT" for each kind of request of /dev/fuse.
+# At the end, the file $REQUESTS gets a line "OPCODE COUNT" for each kind of request of the system.
 REQUESTS = r"""
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 static _Atomic long counts[64];
-ssize_t read(int descriptor, void *into, size_t bytes) {
-  const ssize_t count = syscall(SYS_read, descriptor, into, bytes);
-  if (count >= 40 && bytes > 65536) {  // nothing else reads so much at once
-    const uint32_t opcode = ((const uint32_t *)into)[1];
-    if (opcode < 64) ++counts[opcode];
-  }
-  return count;
+struct request { size_t size; int flags; void *text; };  // the beginning of libfuse's fuse_buf
+void fuse_session_process_buf(void *session, const struct request *request) {
+  void (*real)(void *, const struct request *) = dlsym(RTLD_NEXT, "fuse_session_process_buf");
+  const uint32_t opcode = ((const uint32_t *)request->text)[1];
+  if (opcode < 64) ++counts[opcode];
+  real(session, request);
 }
 __attribute__((destructor)) static void tell(void) {
   FILE *file = fopen(getenv("REQUESTS"), "w");
@@ -598,15 +658,19 @@ LOG(syslog, (int priority, const char* format, ...))
 LOG(__syslog_chk, (int priority, int flag, const char* format, ...))
 """
 
-# The system refuses the first THREADS threads that are asked for.
+# The system refuses THREADS threads, the first ones that are asked for or those after -DAFTER others.
 THREADS_REFUSED = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#ifndef AFTER
+#define AFTER 0
+#endif
 static int calls = 0;
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
   int (*real)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = dlsym(RTLD_NEXT, "pthread_create");
-  return calls++ < THREADS ? EAGAIN : real(thread, attributes, run, argument);
+  const int call = calls++;
+  return call >= AFTER && call < AFTER + THREADS ? EAGAIN : real(thread, attributes, run, argument);
 }
 """

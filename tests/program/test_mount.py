@@ -52,6 +52,31 @@ def why_not_beside_gocryptfs():
 pytestmark = pytest.mark.skipif(why_not_beside_gocryptfs() is not None, reason=str(why_not_beside_gocryptfs()))
 
 
+# ---- how the system's requests come
+
+URING = Path("/sys/module/fuse/parameters/enable_uring")
+BY_RINGS = "requests come through io_uring\n"
+
+
+def why_not_rings():
+    """Why no requests come through io_uring here, or None."""
+    if not URING.exists():
+        return f"requests cannot come through io_uring here: there is no {URING} (Linux 6.14)"
+    if URING.read_text().strip() != "Y":
+        return f"requests do not come through io_uring here: root turns that on with `echo 1 >{URING}`"
+    return None
+
+
+# By test: paes-mount's options, and what it says with -v.
+WAYS = [
+    pytest.param(("--io-uring=off", "requests come through /dev/fuse, not through io_uring: --io-uring=off\n"), id="device"),
+    pytest.param(
+        ("--io-uring=auto", BY_RINGS), id="io_uring",
+        marks=pytest.mark.skipif(why_not_rings() is not None, reason=str(why_not_rings())),
+    ),
+]
+
+
 # ---- mounting and unmounting, whatever happens
 
 
@@ -91,8 +116,9 @@ def unmount_when_free(path):
 
 
 class Mounts:
-    def __init__(self, folder):
+    def __init__(self, folder, way=None):
         self.folder = folder
+        self.way, self.told = ([way[0]], way[1]) if way else ([], None)
         self.points = []
         self.started = []
 
@@ -112,7 +138,8 @@ class Mounts:
     def by_paes(self, vault, *options, point=None, prefix=(), code=0):
         """In the background. Gives the mountpoint, or with an exit code the lines of the error."""
         point = point or self.point()
-        words = [*prefix, MOUNT, "--passphrase-file", vault.passfile, *options, vault.path, point]
+        verbose = ["-v"] if self.told else []
+        words = [*prefix, MOUNT, *self.way, *verbose, "--passphrase-file", vault.passfile, *options, vault.path, point]
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=program.clean_environment(),
             timeout=LIMIT_S, check=False,
@@ -120,13 +147,13 @@ class Mounts:
         assert done.returncode == code, done.stderr
         if code != 0:
             return done.stderr
-        assert is_mounted(point) and done.stderr == ""
+        assert is_mounted(point) and done.stderr == (self.told or "")
         return point
 
     def in_foreground(self, vault, *options, prefix=(), **variables):
         """The mountpoint and the process, whose standard error is a pipe."""
         point = self.point()
-        words = [*prefix, MOUNT, "-f", "--passphrase-file", vault.passfile, *options, vault.path, point]
+        words = [*prefix, MOUNT, *self.way, "-f", "--passphrase-file", vault.passfile, *options, vault.path, point]
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env=program.clean_environment(**variables),
@@ -156,9 +183,10 @@ class Mounts:
             process.stderr.close()
 
 
-@pytest.fixture
-def mounts(tmp_path):
-    made = Mounts(tmp_path)
+@pytest.fixture(params=WAYS)
+def mounts(tmp_path, request):
+    """Every test that mounts does so both ways, where the system has both."""
+    made = Mounts(tmp_path, request.param)
     yield made
     made.end()
 

@@ -50,7 +50,8 @@ LARGEST = 3 << 20
 MOST_OPEN = 6
 LONG = "n" * 200
 # What a program gets whose mount has gone.
-GONE = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO}
+# The last is for requests that came through io_uring and nobody had seen.
+GONE = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO, errno.ECANCELED}
 
 
 # ---- what the files should have

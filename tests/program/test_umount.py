@@ -17,6 +17,7 @@ from test_mount import (
     LIMIT_S,
     MOUNT,
     Mounts,
+    WAYS,
     has_ended,
     is_mounted,
     needs_root,
@@ -30,9 +31,9 @@ from test_mount import (
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
-@pytest.fixture
-def mounts(tmp_path):
-    made = Mounts(tmp_path)
+@pytest.fixture(params=WAYS)
+def mounts(tmp_path, request):
+    made = Mounts(tmp_path, request.param)
     yield made
     made.end()
 

@@ -39,6 +39,14 @@ MountCommandLine parsed(std::vector<std::string> words) {
   return command;
 }
 
+TEST(MountCommandLine, TakesNoIoUring) {
+  EXPECT_TRUE(parsed({"vault", "mnt"}).may_use_io_uring);
+  EXPECT_TRUE(parsed({"vault", "mnt", "-o", "io_uring=auto"}).may_use_io_uring);
+  EXPECT_FALSE(parsed({"vault", "mnt", "-o", "io_uring=off"}).may_use_io_uring);
+  EXPECT_FALSE(parsed({"vault", "mnt", "--io-uring", "off"}).may_use_io_uring);
+  EXPECT_THROW(parsed({"vault", "mnt", "-o", "io_uring=on"}), Error);
+}
+
 TEST(MountCommandLine, TakesWhatFstabHas) {
   const MountCommandLine command = parsed(
       {"vault", "mnt", "-o",
