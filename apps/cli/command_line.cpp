@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,21 +58,36 @@ void unmark_values(CLI::App& command) {
   }
 }
 
-// Whether the argument after this one is the value of an option.
-bool wants_next(const CLI::App& command, const std::string& argument) {
-  const auto takes_value = [&](const std::string& name) {
-    const CLI::Option* option = command.get_option_no_throw(name);
-    return option != nullptr && option->get_items_expected_max() > 0;
-  };
+bool takes_value(const CLI::App& command, const std::string& name) {
+  const CLI::Option* option = command.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+// Where the value of an option begins in the option's own argument, as in -oFILE and --output=FILE;
+// at its end if the value is the next argument. Nothing: there is no option with a value in it.
+std::optional<std::size_t> value_begin(const CLI::App& command, const std::string& argument) {
   if (argument.starts_with("--")) {
-    return takes_value(argument);
+    const std::size_t name_bytes = std::min(argument.find('='), argument.size());
+    return takes_value(command, argument.substr(0, name_bytes))
+               ? std::optional(std::min(name_bytes + 1, argument.size()))
+               : std::nullopt;
   }
   for (std::size_t i = 1; i < argument.size(); ++i) {
-    if (takes_value({'-', argument[i]})) {
-      return i + 1 == argument.size();
+    if (takes_value(command, {'-', argument[i]})) {
+      return i + 1;
     }
   }
-  return false;
+  return std::nullopt;
+}
+
+// Whether the argument after this one is the value of an option.
+bool wants_next(const CLI::App& command, const std::string& argument) {
+  return value_begin(command, argument) == argument.size() && !argument.ends_with('=');
+}
+
+std::string with_marked_value(const CLI::App& command, const std::string& argument) {
+  const std::size_t begin = value_begin(command, argument).value_or(argument.size());
+  return argument.substr(0, begin) + marked(argument.substr(begin));
 }
 
 struct Word {
@@ -98,14 +114,14 @@ std::vector<Word> words_of(const CLI::App& command, std::span<char* const> after
 }
 
 // The arguments as CLI11 wants them, last one first. Words and values after the command are marked,
-// because CLI11 would end the command at "++", read "[a,b]" as a list, and end the command at a
-// "--" after a file. words_of has dealt with "--" already.
+// because CLI11 would end the command at "++", read "[a,b]" as a list (from 2.6 on also in
+// "-i[a,b]"), and end the command at a "--" after a file. words_of has dealt with "--" already.
 std::vector<std::string> arguments_for_cli11(const CLI::App& command,
                                              std::span<char* const> up_to_command,
                                              std::span<char* const> after_command) {
   std::vector<std::string> arguments(up_to_command.begin(), up_to_command.end());
   for (const Word& word : words_of(command, after_command)) {
-    arguments.push_back(word.is_option ? word.text : marked(word.text));
+    arguments.push_back(word.is_option ? with_marked_value(command, word.text) : marked(word.text));
   }
   std::reverse(arguments.begin(), arguments.end());
   return arguments;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "paes-mount/privileges.hpp"
 #include "paes-mount/replies.hpp"
 #include "paes-mount/request_ring.hpp"
 
@@ -22,6 +23,12 @@ void init(Mount& mount, fuse_conn_info& connection) {
   }
   if (mount.is_writable()) {
     want(FUSE_CAP_DONT_MASK);
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+    want(FUSE_CAP_HANDLE_KILLPRIV_V2);
+    if ((connection.want & FUSE_CAP_HANDLE_KILLPRIV_V2) != 0) {
+      note_offer();
+    }
+#endif
   }
   if (mount.holds_writes_back()) {
     want(FUSE_CAP_WRITEBACK_CACHE);

@@ -63,6 +63,7 @@ void offer_to_take_privileges(const iovec* parts, std::size_t count) noexcept {
   }
 }
 
+void note_offer() noexcept { is_offered.store(true); }
 bool takes_privileges() noexcept { return received.takes; }
 bool has_to_take_privileges() noexcept { return is_offered.load(std::memory_order_relaxed); }
 

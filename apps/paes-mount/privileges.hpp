@@ -20,6 +20,8 @@ constexpr const char* capabilities_attribute = "security.capability";
 void note_request(const void* request, std::size_t bytes) noexcept;
 // Before the answer is sent: offers it in that to the first request, if the system knows it.
 void offer_to_take_privileges(const iovec* parts, std::size_t count) noexcept;
+// libfuse has offered it itself: where it sends its answers, too, they cannot be changed here.
+void note_offer() noexcept;
 
 // Whether the request that this thread answers takes the set-user-ID and set-group-ID bits away: it
 // writes, or changes a length or an owner, for somebody who may not keep them.

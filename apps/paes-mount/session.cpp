@@ -169,7 +169,11 @@ Session::Session(Mount& mount, const SessionOptions& options)
   fuse_custom_io channels{};
   channels.writev = write_reply;
   channels.read = read_request;
-  if (fuse_session_custom_io(session_, &channels, fuse_session_fd(session_)) != 0) {
+  const int taken = fuse_session_custom_io(session_, &channels, fuse_session_fd(session_));
+  // Later versions of libfuse 3.18 can be built without this, as Debian's are: then libfuse reads
+  // and writes itself, on the one channel that it knows.
+  has_own_channels_ = taken == 0;
+  if (!has_own_channels_ && taken != -ENOTSUP) {
     stop();
     throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse takes no channels");
   }
@@ -246,10 +250,12 @@ void Session::stop() noexcept {
 }
 
 Descriptor Session::new_channel() const {
-  Descriptor channel(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-  auto mounted = static_cast<std::uint32_t>(fuse_session_fd(session_));
-  if (channel.is_open() && ioctl(channel.number(), clone_channel, &mounted) == 0) {
-    return channel;
+  if (has_own_channels_) {
+    Descriptor channel(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+    auto mounted = static_cast<std::uint32_t>(fuse_session_fd(session_));
+    if (channel.is_open() && ioctl(channel.number(), clone_channel, &mounted) == 0) {
+      return channel;
+    }
   }
   return Descriptor(fuse_session_fd(session_), false);  // they share one, and are slower
 }
