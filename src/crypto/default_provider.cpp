@@ -4,6 +4,7 @@
 #include <openssl/core_names.h>
 #include <openssl/provider.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <string_view>
