@@ -332,11 +332,13 @@ bool Session::start(const Cancel& cancel) {
     options_.why_no_rings = "the system refuses it: " + rings_started_.error().message();
     return false;
   }
-  const bool answers = is_ready_ && received_;
-  const bool is_gone = is_unmounted_;
+  // Somebody may unmount it before it has answered anything.
+  const bool is_gone =
+      is_unmounted_ && (is_ready_ || !is_connected(fuse_session_fd(session_)));
+  const bool answers = (is_ready_ || is_gone) && received_;
   lock.unlock();
   if (answers && is_gone) {
-    return true;  // somebody has unmounted it already
+    return true;
   }
   if (!answers) {
     const std::string why = take_message();
