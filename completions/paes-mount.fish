@@ -24,5 +24,7 @@ complete -c paes-mount -l cache -x -a 'back through' -d 'back: the system holds 
 complete -c paes-mount -l fsname -x -d 'what mount(8) lists as the source, in place of the vault'
 complete -c paes-mount -l kernel -x -a '(_paes_mount_kernels)' -d 'the kernel of AES'
 complete -c paes-mount -s t -l threads -x -d 'threads that answer'
+complete -c paes-mount -l io-uring -x -a 'auto off' -d 'auto, the default: requests come through io_uring where the system offers it'
 complete -c paes-mount -l ahead -x -d 'blocks to write of which IV and keystream are made ahead'
+complete -c paes-mount -s v -l verbose -d 'say how the system\'s requests come'
 complete -c paes-mount -s o -x -a 'ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= ahead= shared acl' -d 'these and mount(8)\'s options in a list, as in fstab'

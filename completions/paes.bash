@@ -135,13 +135,14 @@ _paes() {
       esac
       ;;
     "mount")
-      options="-h --help --version --config --passphrase-file --passphrase-fd --master-key --max-work-factor -f --foreground --allow-other --idle --shared --acl -w --writable -r --read-only --cache --fsname --kernel -t --threads --ahead -o"
+      options="-h --help --version --config --passphrase-file --passphrase-fd --master-key --max-work-factor -f --foreground --allow-other --idle --shared --acl -w --writable -r --read-only --cache --fsname --kernel -t --threads --io-uring --ahead -v --verbose -o"
       takes=folders depth=2
       case $previous in
         --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
         --passphrase-fd | --max-work-factor | --idle | --fsname | -t | --threads | --ahead) takes=nothing is_value=yes ;;
         --cache) takes=words is_value=yes words="back through" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
+        --io-uring) takes=words is_value=yes words="auto off" ;;
         -o) takes=words is_value=yes words="ro rw cache= allow_other nonempty noexec passfile= config= idle= fsname= kernel= threads= ahead= shared acl" ;;
       esac
       ;;

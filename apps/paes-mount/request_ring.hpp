@@ -12,8 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/bytes.hpp"
@@ -73,18 +71,5 @@ class RequestRing {
 
 // The ring whose request this thread answers. Null: none.
 [[nodiscard]] RequestRing* own_ring() noexcept;
-
-// The queues of each ring: all of `queues` get one at least, and each ring has one at least.
-[[nodiscard]] std::vector<std::vector<std::uint16_t>> queues_of_rings(unsigned queues,
-                                                                      unsigned rings);
-
-// How many processors a list as "0-3,8" of the system has. 0: it is no such list.
-[[nodiscard]] unsigned count_listed(std::string_view list) noexcept;
-
-// How many queues the system has for a mount. 0: it does not say.
-[[nodiscard]] unsigned count_queues();
-
-// Why this system passes no requests through io_uring. Empty: it does.
-[[nodiscard]] std::string why_no_rings();
 
 }  // namespace paes::mount

@@ -2,15 +2,12 @@
 #include "paes-mount/session.hpp"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,49 +23,18 @@
 #include <utility>
 
 #include "core/children.hpp"
-#include "core/residue.hpp"
-#include "core/secret.hpp"
 #include "paes-mount/bdi.hpp"
+#include "paes-mount/channels.hpp"
 #include "paes-mount/in_folder.hpp"
-#include "paes-mount/init_flags.hpp"
 #include "paes-mount/operations.hpp"
-#include "paes-mount/privileges.hpp"
 #include "paes/error.hpp"
 
 namespace paes::mount {
 
 namespace {
 
-// From linux/fuse.h: makes an open /dev/fuse another channel of a mount.
-constexpr unsigned long clone_channel = _IOR(229, 0, std::uint32_t);
-
 // Wakes a thread that waits for a request. Its handler does nothing.
 constexpr int waking_signal = SIGUSR1;
-
-// The channel of a thread. A reply must take the channel on which its request came. A thread that
-// answers no requests has no channel of its own: it writes notices on the first one.
-thread_local int own_channel = -1;
-
-// Whether the answer to the first request, which this thread gives, shall name rings. Afterwards,
-// whether it has.
-thread_local bool names_rings = false;
-
-ssize_t write_reply(int first_channel, iovec* parts, int count, void* mount) {
-  const auto parts_count = static_cast<std::size_t>(count);
-  if (RequestRing* const ring = own_ring(); ring != nullptr && ring->answer(parts, parts_count)) {
-    return 0;  // libfuse only asks whether it failed
-  }
-  if (static_cast<const Mount*>(mount)->is_writable()) {
-    offer_to_take_privileges(parts, parts_count);
-  }
-  if (names_rings) {
-    names_rings = add_to_answer(parts, parts_count, RequestRing::init_flag);
-  }
-  return writev(own_channel >= 0 ? own_channel : first_channel, parts, count);
-}
-ssize_t read_request(int, void* into, size_t bytes, void*) {
-  return ::read(own_channel, into, bytes);
-}
 
 // What libfuse says on the way to a failure goes into the error's message.
 std::mutex said_mutex;
@@ -89,12 +55,6 @@ void note_message(enum fuse_log_level, const char* format, va_list values) {
 std::string take_message() {
   const std::lock_guard lock(said_mutex);
   return std::exchange(said, {});
-}
-
-// Whether the mount is still there for the system.
-bool is_connected(int channel) noexcept {
-  pollfd event = {channel, POLLIN, 0};
-  return poll(&event, 1, 0) < 0 || (event.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
 }
 
 // Whether something is mounted there, of which nothing is asked. Nothing: the system does not say,
@@ -166,13 +126,14 @@ Session::Session(Mount& mount, const SessionOptions& options)
     throw Error(ErrorCode::failure, options_.mountpoint + ": cannot be mounted on: " + why);
   }
   device_ = device();
-  fuse_custom_io channels{};
-  channels.writev = write_reply;
-  channels.read = read_request;
+  const fuse_custom_io channels = channel_calls();
   const int taken = fuse_session_custom_io(session_, &channels, fuse_session_fd(session_));
   // Later versions of libfuse 3.18 can be built without this, as Debian's are: then libfuse reads
   // and writes itself, on the one channel that it knows.
   has_own_channels_ = taken == 0;
+  if (!has_own_channels_ && options_.why_no_rings.empty()) {
+    options_.why_no_rings = "this libfuse reads and writes by itself";
+  }
   if (!has_own_channels_ && taken != -ENOTSUP) {
     stop();
     throw Error(ErrorCode::failure, options_.mountpoint + ": libfuse takes no channels");
@@ -249,51 +210,6 @@ void Session::stop() noexcept {
   fuse_session_destroy(session_);
 }
 
-Descriptor Session::new_channel() const {
-  if (has_own_channels_) {
-    Descriptor channel(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
-    auto mounted = static_cast<std::uint32_t>(fuse_session_fd(session_));
-    if (channel.is_open() && ioctl(channel.number(), clone_channel, &mounted) == 0) {
-      return channel;
-    }
-  }
-  return Descriptor(fuse_session_fd(session_), false);  // they share one, and are slower
-}
-
-// All that may fail is done before the first request is answered: after that the system waits for
-// the rings.
-void Session::make_rings() {
-  std::string& why = options_.why_no_rings;
-  why = why.empty() ? mount::why_no_rings() : why;
-  if (!why.empty()) {
-    return;
-  }
-  for (const auto& queues : queues_of_rings(count_queues(), options_.threads)) {
-    Result<std::unique_ptr<RequestRing>> ring =
-        RequestRing::make(fuse_session_fd(session_), queues);
-    if (!ring) {
-      rings_.clear();
-      why = "io_uring_setup: " + ring.error().message();
-      return;
-    }
-    rings_.push_back(std::move(*ring));
-  }
-}
-
-void Session::launch(unsigned thread) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++working_;
-  }
-  try {
-    threads_.emplace_back([this, thread] { work(thread); });
-  } catch (...) {
-    const std::lock_guard lock(mutex_);
-    --working_;
-    throw;
-  }
-}
-
 bool Session::start(const Cancel& cancel) {
   make_waking_signal_harmless();
   make_rings();
@@ -306,7 +222,8 @@ bool Session::start(const Cancel& cancel) {
     const SignalsBlocked blocked;
     const unsigned threads = rings_.empty() ? options_.threads : options_.threads + 1;
     for (unsigned i = 0; i < threads; ++i) {
-      channels_.push_back(new_channel());
+      const int mounted = fuse_session_fd(session_);
+      channels_.push_back(has_own_channels_ ? new_channel(mounted) : Descriptor(mounted, false));
     }
     try {
       // The first one last: it answers the first request, and then each ring needs its thread.
@@ -338,11 +255,12 @@ bool Session::start(const Cancel& cancel) {
     options_.why_no_rings = "the system refuses it: " + rings_started_.error().message();
     return false;
   }
-  const bool answers = is_ready_ && received_;
-  const bool is_gone = is_unmounted_;
+  // Somebody may unmount it before it has answered anything.
+  const bool is_gone = is_unmounted_ && (is_ready_ || !is_connected(fuse_session_fd(session_)));
+  const bool answers = (is_ready_ || is_gone) && received_;
   lock.unlock();
   if (answers && is_gone) {
-    return true;  // somebody has unmounted it already
+    return true;
   }
   if (!answers) {
     const std::string why = take_message();
@@ -369,101 +287,6 @@ std::optional<dev_t> Session::device() const {
   }
   const dev_t device = makedev(mounted.stx_dev_major, mounted.stx_dev_minor);
   return device != below.st_dev ? std::optional(device) : std::nullopt;
-}
-
-void Session::work(unsigned thread) noexcept {
-  const WipeResidueOnExit wiped;
-  const int channel = channels_[thread].number();
-  own_channel = channel;
-  if (thread == 0 || agreed_way() != Way::rings) {
-    work_on_channel(channel);
-  } else if (RequestRing& ring = *rings_[thread - 1]; start_ring(ring)) {
-    work_on_ring(ring);
-  }
-  ended();
-}
-
-// Waits for it, or for the end.
-Session::Way Session::agreed_way() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] {
-    return way_ != Way::unknown || is_unmounted_ || fuse_session_exited(session_) != 0;
-  });
-  return way_;
-}
-
-bool Session::start_ring(RequestRing& ring) noexcept {
-  const Result<void> started = ring.start();
-  const bool is_refused = !started && is_connected(own_channel);  // else it is unmounted already
-  const std::lock_guard lock(mutex_);
-  ++started_rings_;
-  rings_started_ = is_refused && rings_started_ ? started : rings_started_;
-  changed_.notify_all();
-  return bool(started);
-}
-
-void Session::work_on_ring(RequestRing& ring) noexcept {
-  while (fuse_session_exited(session_) == 0) {
-    const Result<MutableBytes> request = ring.receive();
-    if (request) {
-      note_request(request->data(), request->size());
-      fuse_buf buffer{};
-      buffer.mem = request->data();
-      buffer.size = request->size();
-      fuse_session_process_buf(session_, &buffer);
-    } else if (!request.failed_with(EINTR, EAGAIN) && !has_failed(request.error(), own_channel)) {
-      break;  // unmounted
-    }
-  }
-}
-
-void Session::work_on_channel(int channel) noexcept {
-  fuse_buf request{};
-  while (fuse_session_exited(session_) == 0) {
-    const int bytes = fuse_session_receive_buf(session_, &request);
-    if (bytes > 0) {
-      const auto size = static_cast<std::size_t>(bytes);
-      note_request(request.mem, size);
-      const std::uint64_t offered = offered_flags(request.mem, size);
-      if (offered == 0) {
-        fuse_session_process_buf(session_, &request);
-      } else {
-        answer_first(request, (offered & RequestRing::init_flag) != 0);
-      }
-    } else if (bytes == 0 ||
-               (bytes != -EINTR && bytes != -EAGAIN && !has_failed(Errno(-bytes), channel))) {
-      break;  // unmounted
-    }
-  }
-  if (request.mem != nullptr) {
-    wipe(request.mem, malloc_usable_size(request.mem));  // what was written last, perhaps
-  }
-  std::free(request.mem);  // libfuse allocates it
-}
-
-// If the system offers rings and each has its thread, the answer names them.
-void Session::answer_first(const fuse_buf& request, bool offers_rings) noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    names_rings = offers_rings && !rings_.empty() && way_ == Way::unknown;
-  }
-  fuse_session_process_buf(session_, &request);
-  const std::lock_guard lock(mutex_);
-  way_ = std::exchange(names_rings, false) ? Way::rings : Way::channels;
-  changed_.notify_all();
-}
-
-// Whether a request cannot be received although the mount is there. Something is wrong with this
-// process then, so the mount ends in order. Until then the thread goes on, because what the system
-// holds has to be written, and there may be no other one.
-bool Session::has_failed(Errno error, int channel) noexcept {
-  if (!is_connected(channel)) {
-    return false;
-  }
-  to_end(error);
-  constexpr std::chrono::milliseconds pause(10);
-  std::this_thread::sleep_for(pause);
-  return true;
 }
 
 void Session::ended() noexcept {
@@ -506,7 +329,7 @@ void Session::write_back() {
     return;
   }
   lock.unlock();
-  own_channel = fuse_session_fd(session_);
+  take_channel(fuse_session_fd(session_));
   mount_.write_back();
 }
 

@@ -70,7 +70,6 @@ class Session {
   [[nodiscard]] bool has_failed(Errno error, int channel) noexcept;
   [[nodiscard]] Way agreed_way();
   [[nodiscard]] bool start_ring(RequestRing& ring) noexcept;
-  [[nodiscard]] Descriptor new_channel() const;
   void stop() noexcept;
   template <typename Use>
   bool at_mountpoint(const Use& use) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a thread runs that answers what is asked on one processor. If it runs there, too, the system
-// need not wake another processor for each request and each answer, which takes longer than most
-// requests themselves. Large ones are better answered elsewhere, while whoever asks goes on.
+// Where a thread runs that answers what is asked on one processor. If it runs there, too, the
+// system need not wake another processor for each request and each answer, which takes longer than
+// most requests themselves. Large ones are better answered elsewhere, while whoever asks goes on.
 #pragma once
 
 #include <sched.h>

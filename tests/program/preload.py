@@ -315,7 +315,7 @@ long syscall(long number, ...) {
 }
 """
 
-# With -DREFUSED=ENOSYS or another error, the system sets no ring up. With -DFOREIGN, it refuses what a ring asks of
+# With -DREFUSED=ENOSYS or another error, the system sets no ring up. With -DSLOW, it does so only after half a second. With -DFOREIGN, it refuses what a ring asks of
 # the mount, because that is not connected to it.
 RINGLESS = r"""
 #define _GNU_SOURCE
@@ -336,6 +336,9 @@ long syscall(long number, ...) {
     errno = REFUSED;
     return -1;
   }
+#endif
+#ifdef SLOW
+  if (number == SYS_io_uring_setup) usleep(500000);
 #endif
 #ifdef FOREIGN
   const int register_files = 2;

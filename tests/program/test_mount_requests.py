@@ -145,3 +145,10 @@ def test_a_mount_asks_nothing_of_itself(own_vault, mounts, preloaded, tmp_path, 
     first, lookup, getattr_ = 26, 1, 3
     opcodes = {int(line.split()[0]) for line in counts.read_text().splitlines()}
     assert first in opcodes and not opcodes & {lookup, getattr_}
+
+
+@needs_rings
+def test_unmounted_before_it_answers(own_vault, mounts, preloaded):  # noqa: F811
+    _, process = mounts.in_foreground(own_vault, "-w", prefix=preloaded(preload.RINGLESS, "-DSLOW"))
+    unmount_when_free(mounts.points[-1])
+    assert process.wait(LIMIT_S) == 0 and process.stderr.read() == ""

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "paes-mount/init_flags.hpp"
+#include "paes-mount/ring_queues.hpp"
 
 namespace paes::mount {
 namespace {
