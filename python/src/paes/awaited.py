@@ -136,26 +136,24 @@ class AwaitedFileSystem(AsyncFileSystem):  # type: ignore[misc]
         return await self._measured(found) if sizes else [self._known(entry) for entry in found]
 
     async def _find(
-        self, path: str, *arguments: Any, detail: bool = False, sizes: bool = False, **options: Any
+        self, path: str, *arguments: Any, detail: bool = False, sizes: bool = True, **options: Any
     ) -> Any:
-        path = self._inner_name(path)
-        found = await self.fs._find(path, *arguments, detail=detail, **options)
-        if not detail:
-            return found
+        found = await self.fs._find(self._inner_name(path), *arguments, detail=detail, **options)
+        return await self._all_measured(found, sizes) if detail else found
+
+    async def _glob(self, path: str, *arguments: Any, sizes: bool = True, **options: Any) -> Any:
+        found = await self.fs._glob(self._inner_pattern(path), *arguments, **options)
+        return await self._all_measured(found, sizes) if options.get("detail") else found
+
+    async def _all_measured(self, found: dict[str, Any], sizes: bool) -> dict[str, Any]:
         entries = found.values()
         done = await self._measured(entries) if sizes else [self._known(one) for one in entries]
         return dict(zip(found, done, strict=True))
 
-    async def _glob(self, path: str, *arguments: Any, **options: Any) -> Any:
-        found = await self.fs._glob(self._inner_pattern(path), *arguments, **options)
-        if not options.get("detail"):
-            return found
-        return {name: self._known(entry) for name, entry in found.items()}
-
     async def _du(
         self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any
     ) -> Any:
-        found = await self._find(path, maxdepth=maxdepth, detail=True, sizes=True, **options)
+        found = await self._find(path, maxdepth=maxdepth, detail=True, **options)
         sizes = {
             name: (entry or await self._info(name))["size"] or 0 for name, entry in found.items()
         }

@@ -112,25 +112,29 @@ class ListedFiles:
         return self._with_sizes(found) if sizes else [self._known(entry) for entry in found]
 
     def find(
-        self, path: str, *arguments: Any, detail: bool = False, sizes: bool = False, **options: Any
+        self, path: str, *arguments: Any, detail: bool = False, sizes: bool = True, **options: Any
     ) -> Any:
-        """List the files below a path. What `ls` says of sizes holds here, too."""
+        """List the files below a path, with `detail` and unless `sizes` is false with all sizes.
+
+        Engines take a file for empty if its size is None, and pass it over.
+        """
         found = self.fs.find(self._inner_name(path), *arguments, detail=detail, **options)
-        if not detail:
-            return found
+        return self._all_with_sizes(found, sizes) if detail else found
+
+    def glob(
+        self, path: str, maxdepth: int | None = None, sizes: bool = True, **options: Any
+    ) -> Any:
+        """List the files of a pattern. What `find` says of sizes holds here, too."""
+        found = self.fs.glob(self._inner_pattern(path), maxdepth=maxdepth, **options)
+        return self._all_with_sizes(found, sizes) if options.get("detail") else found
+
+    def _all_with_sizes(self, found: dict[str, Entry], sizes: bool) -> dict[str, Entry]:
         entries = list(found.values())
         done = self._with_sizes(entries) if sizes else [self._known(one) for one in entries]
         return dict(zip(found, done, strict=True))
 
-    def glob(self, path: str, maxdepth: int | None = None, **options: Any) -> Any:
-        """List the files of a pattern. What `ls` says of sizes holds here, too."""
-        found = self.fs.glob(self._inner_pattern(path), maxdepth=maxdepth, **options)
-        if not options.get("detail"):
-            return found
-        return {name: self._known(entry) for name, entry in found.items()}
-
     def du(self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any) -> Any:
         """Return the bytes of text below a path, by file unless `total`. It needs all sizes."""
-        found = self.find(path, maxdepth=maxdepth, detail=True, sizes=True, **options)
+        found = self.find(path, maxdepth=maxdepth, detail=True, **options)
         sizes = {name: (entry or self.info(name))["size"] or 0 for name, entry in found.items()}
         return sum(sizes.values()) if total else sizes
