@@ -93,7 +93,6 @@ def step_by_step(measured):
     return "grid" if measured.find("time", split="grid", executor="cuda") else "steps"
 
 
-STEPS = 40  # of AES-128: a launch each
 LAUNCHED = {"steps": "a copy for each block and a launch for each step",
             "grid": "memory and a copy for each block and a launch for each step, on a thread block for each byte or row,"}
 
@@ -147,7 +146,7 @@ def judge_transfers(measured):
     ratio = derive("quotient", inside, steps)
     return Verdict("open", ["with 16 threads to a block as well, but many blocks a launch and one copy of all, the device was ",
                             ratio, f" times as fast as with {LAUNCHED[launched].rstrip(',')} ({size(sizes[-1])}); but the ways "
-                            f"differ in the {STEPS} launches that each block has as well as in its copies, and no way that was "
+                            "differ in the launches that each block has as well as in its copies, and no way that was "
                             "measured has the one without the other"],
                    "more than twice as fast in a way that differs in the copies alone")
 
