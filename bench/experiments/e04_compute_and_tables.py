@@ -317,7 +317,9 @@ THEIRS = (f"at each size from {size(SIZES[0])} on; a device that is more times a
 
 
 def why_no_cluster(measured):
-    return NO_DEVICE if not measured.find(executor="cuda") else ["one core was not measured beside CUDA"]
+    if not measured.find(executor="cuda"):
+        return NO_DEVICE
+    return [f"one core was not measured beside CUDA on data of {size(SIZES[0])} or more"]
 
 
 def judge_tables_on_cluster(measured):

@@ -198,7 +198,7 @@ def test_no_verdict_holds_another_number(pages):
                     after = claim.tail
                     claim.clear()
                     claim.tail = after
-                words = "".join(verdict.itertext())
+                words = re.sub(r"\bE\d+\b", "", "".join(verdict.itertext()))  # experiments have numbers
                 # Decimals are measured or published, never written by hand.
                 assert numerals(words) <= allowed | {"3", "2", "128", "256", "64", "16", "255", "8"}, words
                 assert {n for n in numerals(words) if "." in n} <= allowed, words
@@ -403,7 +403,8 @@ def test_what_a_gpu_measured_has_its_place(pages):
     assert "16 threads to a block took" in said and "on a thread block for each byte or row, took" in said
     (e4,), (e7,) = ([section for section in tree.iter("section") if section.get("id") == name] for name in ("e4", "e7"))
     for article in list(e4.iter("article"))[-2:]:
-        assert "copies included, was" in "".join(article.itertext())
+        # The emulated device gets less, and nothing is judged by that.
+        assert "one core was not measured beside CUDA on data of 512 KiB or more" in "".join(article.itertext())
     for article in list(e7.iter("article"))[-2:]:
         said = "".join(article.itertext())
         assert "in buffers of 1 KiB from pageable memory" in said and "3DES with CUDA was" in said
