@@ -2,7 +2,7 @@
 """E1: AES-128 with every step computed, on data of 1 KiB to 255 MiB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
-from laboratory.judgement import OUTCOMES, QUARTER, TWICE
+from laboratory.judgement import OUTCOMES, QUARTER, TWICE, is_at_least
 from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
 from laboratory.values import derive, given, size
 
@@ -156,20 +156,27 @@ def separated(parts, by="; "):
     return [word for number, part in enumerate(parts) for word in ((by, *part) if number else part)]
 
 
+NOT_MEASURED = {"openmp": "OpenMP was not measured with a core for each of several threads",
+                "mpi": "MPI was not measured with a core for each of several ranks", "cuda": "CUDA was not measured"}
+
+
 def judge_all_faster(measured):
-    parts, here = [], []
+    parts, here, by = [], [], []
+    missing = dict(NOT_MEASURED)
     for name, of, one in parallel(measured):
+        del missing[of["executor"]]
         speedups = {size_: measured.value("speedup", bytes=size_, **of)
                     for size_ in measured.factors("bytes", "speedup", **of)}
         faster = {size_: measured.is_more(speedup, 1) for size_, speedup in speedups.items()}
         slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
         parts += [(f"{name} at {size(size_)}", is_faster) for size_, is_faster in faster.items()]
+        by += speedups.values()
         least, most = (choose(speedups.values(), key=float) for choose in (min, max))
         here.append([f"{name} was ", least, " to ", most, f" times as fast as {one}, by size",
                      f", and no faster at {', '.join(map(size, slower))}" if slower else ""])
     if not parts:
         return Verdict("open", ["no number of threads or ranks above one had a core for each"])
-    return judged(parts, separated(here), "each executor is faster at each size")
+    return judged(parts, separated(here), "each executor is faster at each size", missing.values(), by)
 
 
 def judge_decryption(measured):
@@ -184,7 +191,7 @@ def judge_decryption(measured):
     if not ratios:
         return Verdict("open", ["decryption was not measured"])
     return judged([(name, measured.is_near(ratio, 1, QUARTER)) for name, _, ratio in ratios],
-                  ["decryption with `compute` took ",
+                  [f"decryption with `compute`{', and on the device `cuda_compute`,' if ratios[-1][0] == 'CUDA' else ''} took ",
                    *separated([[ratio, f" times as long as encryption ({name}, {size(size_)})"]
                                for name, size_, ratio in ratios], ", ")],
                   "the times of both directions are within a quarter of each other, at the largest size of decryption")
@@ -213,12 +220,10 @@ def judge_openmp_like_mpi(measured):
         return Verdict("open", [*here, "; larger data was not measured"])
     if KB not in ratios:
         return judged(parts, here, rule, [f"{size(KB)} was not measured"])
-    return judged([*parts, (size(KB), is_less_by_a_quarter(measured, ratios[KB]))], here, rule)
-
-
-def is_less_by_a_quarter(measured, ratio):
-    within = measured.is_near(ratio, 1, QUARTER)
-    return None if within is None else not within and float(ratio) < 1
+    is_less = is_at_least(1 / float(ratios[KB]), QUARTER, measured.doubt(ratios[KB]))
+    if is_less is False:
+        here.append(f"; at {size(KB)} ranks were not faster by a quarter")
+    return judged([*parts, (size(KB), is_less)], here, rule)
 
 
 def judge_mpi_linear(measured):
@@ -284,7 +289,21 @@ def linear(measured, count, sizes, more, over):
              ("the time for a byte", measured.is_near(growth, 1, QUARTER))]
     if measured.is_at_least(shares[sizes[-1]], IN_PART) is False:
         parts = [(name, False) for name, _ in parts]
-    return judged(parts, here, WHAT_IS_LINEAR)
+    return judged(parts, here, WHAT_IS_LINEAR, by=shares.values())
+
+
+def rest(measured):
+    """What against_the_rest() compares with, in words: (before the figure, who)."""
+    threads = counts_within_cores(measured, "threads", "openmp")
+    if threads:
+        return "", f"{threads[-1]} threads"
+    return "at least ", perfect(measured)
+
+
+def perfect(measured):
+    """All cores, which were not measured, in words."""
+    cores = measured.machine["cores"]
+    return f"{cores} core{'' if cores == 1 else 's'} would be if they scaled perfectly"
 
 
 def against_the_rest(measured):
@@ -312,13 +331,14 @@ def judge_cuda_below(measured):
     ratios = dict(against_the_rest(measured))
     if not ratios:
         return no_device()
+    before, who = rest(measured)
     largest = list(ratios)[-1]
     faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
     slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
     return judged([(size(size_), is_faster) for size_, is_faster in faster.items()],
-                  ["CUDA, copies included, was ", ratios[largest], f" times as fast as all cores at {size(largest)}",
+                  [f"CUDA, copies included, was {before}", ratios[largest], f" times as fast as {who}, at {size(largest)}",
                    f", and no faster at {', '.join(map(size, slower))}" if slower else ""],
-                  "faster than all cores at each size")
+                  f"faster than {who}, at each size that was measured beside it", by=ratios.values())
 
 
 def judge_cores_to_equal(measured):
@@ -326,15 +346,29 @@ def judge_cores_to_equal(measured):
     sizes = measured.factors("bytes", "speedup", **of)
     if not sizes:
         return no_device()
-    speedup = measured.value("speedup", bytes=sizes[-1], **of)
-    here = ["CUDA, copies included, was ", speedup, f" times as fast as one core at {size(sizes[-1])}, so it equals "
-            "as many cores that scale perfectly"]
-    if sizes[-1] < SIZES[3]:
+    largest = sizes[-1]
+    found = {"CUDA, copies included, was ": measured.value("speedup", bytes=largest, **of)}
+    if again := measured.of("E4").value("speedup", bytes=largest, kernel="cuda_compute", executor="cuda"):
+        found["by E4, which measures the same again, "] = again
+    total, one = measured.of("E2").value("total", bytes=largest), measured.value(
+        "time", bytes=largest, executor="sequential", direction="encrypt")
+    if total and one:
+        found["by E2's time with copies "] = derive("quotient", one, total)
+    here = [*separated([[by, speedup, " times as fast as one core"] for by, speedup in found.items()], ", "),
+            f", at {size(largest)}, " + ("" if largest == SIZES[-1] else
+                                         f"the largest that one core encrypted beside it, and not at {size(SIZES[-1])}, ")
+            + "so that it equals as many cores that scale perfectly"]
+    if largest < SIZES[3]:
         return Verdict("open", [*here, "; larger data, where copies weigh less, were not compared with one core"])
     equal = published("pousa/in_words/mpi_cores_to_equal_cuda")
-    parts = [measured.is_more(speedup, equal), measured.is_near(speedup, equal, TWICE)]
-    outcome = "does not hold" if False in parts else "open" if None in parts else "holds"
-    return Verdict(outcome, here, "somewhat more: more cores than that number, and at the most twice as many")
+    parts = [part for speedup in found.values() for part in (
+        measured.is_at_least(speedup, float(equal)), measured.is_near(speedup, equal, TWICE))]
+    rule = "somewhat more: at least that number of cores, and at the most twice as many, by each measurement"
+    if all(parts):
+        return Verdict("holds", here, rule)
+    is_clear = None not in parts and all(False in parts[place:place + 2] for place in range(0, len(parts), 2))
+    return Verdict("does not hold" if is_clear else "open",
+                   here if is_clear else [*here, "; they lie too near to the limit, or on both sides of it"], rule)
 
 
 LINEAR, IN_PART = 90, 60  # per cent of perfect scaling

@@ -38,28 +38,29 @@ def judge_influence(measured, sizes):
     ratios = {}
     for size_ in sizes:
         total = measured.value("total", bytes=size_)
-        for executor, name in ((dict(executor="openmp", threads=threads[-1] if threads else 0), "all cores"),
-                               (dict(executor="sequential"), f"one of {cores} cores")):
+        for executor, least in ((dict(executor="openmp", threads=threads[-1] if threads else 0), 1),
+                                (dict(executor="sequential"), cores)):
             time = of_processor.value("time", bytes=size_, direction="encrypt", **executor)
             if time:
-                ratios[size_] = (derive("quotient", time, total), name)
+                ratios[size_] = (derive("quotient", time, total), least)
                 break
     if not ratios or list(ratios)[-1] == sizes[0]:
         return Verdict("open", ["E1 has not measured the processor beside it"])
     # One core is behind all cores even if these scale perfectly.
-    below = {size_: measured.is_more(ratio, 1 if name == "all cores" else cores)
-             for size_, (ratio, name) in ratios.items()}
+    below = {size_: measured.is_more(ratio, least) for size_, (ratio, least) in ratios.items()}
     above = [size_ for size_, is_below in below.items() if is_below is False]
     largest = list(ratios)[-1]
-    ratio, name = ratios[largest]
+    ratio, least = ratios[largest]
+    who = f"{threads[-1]} threads" if threads else e01.perfect(measured)
     parts = [derive("percent for both", *(measured.value(part, bytes=largest)
                                           for part in ("host to device", "device to host", "total")))]
     # The smallest size is the claim's own exception.
     return judged([(size(size_), is_below) for size_, is_below in below.items() if size_ != sizes[0]],
                   ["with the copies, ", *parts, " % of the whole, CUDA was ", ratio,
-                   f" times as fast as {name} at {size(largest)}",
-                   f", and not below all cores at {', '.join(map(size, above))}" if above else ""],
-                  "with its copies CUDA takes less time than all cores, at each size but the smallest")
+                   f" times as fast as {'one core' if least > 1 else who} at {size(largest)}",
+                   f", and not faster than {who} at {', '.join(map(size, above))}" if above else ""],
+                  f"with its copies CUDA is faster than {who}, at each size but the smallest",
+                  by=[ratio for ratio, _ in ratios.values()])
 
 
 def beside(measured):

@@ -36,7 +36,7 @@ def judge_openmp(measured):
     if measured.is_at_least(efficiency[sizes[-1]], e01.IN_PART) is False:
         parts = [(name, False) for name, _ in parts]
     return judged(parts, here, "at each size at least nine tenths of perfect scaling; it does not hold below six tenths at "
-                  "the largest")
+                  "the largest", ["MPI and CUDA are not judged here, and E1 has them"], speedups.values())
 
 
 def judge_cuda(measured, factor):
@@ -46,12 +46,14 @@ def judge_cuda(measured, factor):
         return Verdict("open", ["no CUDA device was measured"])
     largest = list(ratios)[-1]
     ratio = ratios[largest]
-    here = ["CUDA with `cuda_compute`, copies included, was ", ratio,
-            f" times as fast as all cores with `compute` at {size(largest)}"]
+    before, who = e01.rest(measured)
+    here = [f"CUDA with `cuda_compute`, copies included, was {before}", ratio,
+            f" times as fast as {who}, with `compute`, at {size(largest)}"]
+    where = "at the largest size that was measured beside it"
     if factor == 1:
-        return judged([(size(largest), measured.is_more(ratio, 1))], here, "faster than all cores at the largest size")
+        return judged([(size(largest), measured.is_more(ratio, 1))], here, f"faster than {who}, {where}")
     return Verdict(in_steps(measured.is_at_least(ratio, factor), measured.is_more(ratio, 1)), here,
-                   "ten times all cores' speed; in part: faster")
+                   f"at least ten times as fast as {who}, {where}; in part: faster")
 
 
 PUBLISHED = "pousa/speedup_over_sequential"

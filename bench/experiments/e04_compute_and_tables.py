@@ -140,26 +140,51 @@ def on_device(measured):
     return [panel], [Table("CUDA: seconds, and per cent less than `cuda_compute`", ["", *heads], rows)]
 
 
-def judge_faster(measured):
-    """Whether tables beat computing in all cases: sizes, numbers of threads and ranks, and the device."""
-    cases = {name: ratios_of(measured, TABLES, **of) for name, of in executors(measured).values()}
-    if measured.find(executor="cuda"):
-        cases["CUDA, copies included"] = ratios_of(measured, CUDA_KERNELS[TABLES], executor="cuda")
-    parts, here = [], []
-    for name, ratios in cases.items():
-        faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
-        slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
-        parts += [(f"{name} at {size(size_)}", is_faster) for size_, is_faster in faster.items()]
-        largest = list(ratios)[-1]
-        here += ["; " if here else "tables were ", ratios[largest],
-                 f" times as fast as computing with {name} ({size(largest)})",
-                 f", and no faster at {', '.join(map(size, slower))}" if slower else ""]
-    return judged(parts, here, "faster than computing in each case and at each size")
-
-
 NOT_MEASURED = {"sequential": "one thread was not measured",
                 "openmp": "no number of threads above one was measured",
                 "mpi": "no number of ranks above one was measured with a core for each"}
+COPIED = "with 32 copies of each table in shared memory"
+
+
+def judge_faster(measured):
+    """Whether tables beat computing in all cases: the study's sizes, numbers of threads and ranks, and the device."""
+    found = executors(measured)
+    cases = {name: ratios_of(measured, TABLES, **of) for name, of in found.values()}
+    missing = [words for key, words in NOT_MEASURED.items() if key not in found]
+    if measured.find(executor="cuda"):
+        cases[f"CUDA {COPIED}, copying the text included"] = ratios_of(measured, CUDA_KERNELS[TABLES], executor="cuda")
+    else:
+        missing.append("CUDA was not measured")
+    parts, here, by = [], [], []
+    for name, ratios in cases.items():
+        ratios = of_the_study(ratios)
+        if not ratios:
+            continue
+        faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
+        slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
+        parts += [(f"{name} at {size(size_)}", is_faster) for size_, is_faster in faster.items()]
+        by += ratios.values()
+        largest, least = list(ratios)[-1], min(ratios, key=lambda size_: float(ratios[size_]))
+        here += ["; " if here else "tables were ", ratios[largest],
+                 f" times as fast as computing with {name} ({size(largest)})",
+                 *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else []),
+                 f", and no faster at {', '.join(map(size, slower))}" if slower else ""]
+    if not parts:
+        return Verdict("open", [f"no data of {size(SIZES[0])} or more was measured"])
+    if in_constant := measured.of("E17").value("ratio to compute", **IN_CONSTANT):
+        parts.append(("CUDA with tables in constant memory", measured.is_more(in_constant, 1)))
+        here += ["; with tables that lie once in constant memory the device was ", in_constant,
+                 " times as fast as computing, without copying the text (E17)"]
+    return judged(parts, here, f"faster than computing in each case and at each size from {size(SIZES[0])} on", missing, by)
+
+
+def of_the_study(by_size):
+    """What is of sizes that the study has, or larger than its smallest."""
+    return {size_: value for size_, value in by_size.items() if size_ >= SIZES[0]}
+
+
+# The factors of E17's tables that lie once in constant memory.
+IN_CONSTANT = dict(tables="constant", blocks="all", threads_a_block=look_up("studies/pousa_ci_aim/device/threads_a_block"))
 
 
 def largest_reduction(measured, key):
@@ -201,8 +226,7 @@ def judge_reduction(measured, key, similar_to=()):
 
 def judge_reduction_cuda(measured):
     low, high = (float(published(f"{REDUCTION}/cuda/{end}")) for end in (0, 1))
-    least = {way: {size_: value for size_, value in values.items() if size_ >= SIZES[0]}
-             for way, values in less_on_device(measured).items()}
+    least = {way: of_the_study(values) for way, values in less_on_device(measured).items()}
     if not any(least.values()):
         return Verdict("open", NO_DEVICE)
     others = [largest_reduction(measured, key) for key in executors(measured)]
@@ -212,7 +236,8 @@ def judge_reduction_cuda(measured):
                  max(values.values(), key=float),
                  f" % less time than `cuda_compute`{way}"]
         gain = measured.value(WAYS[way][1], kernel=CUDA_KERNELS[TABLES], bytes=list(values)[-1], executor="cuda")
-        ways.append([*((f"the range{way}", low - NEAR <= float(value) <= high + NEAR) for value in values.values()),
+        ways.append([*((f"the range at {size(size_)}{way}", is_in_range(measured, value, low - NEAR, high + NEAR))
+                       for size_, value in values.items()),
                      *((f"{name}{way}", measured.is_more(ratio, gain)) for name, _, ratio, _ in others)])
     for name, _, _, less in others:
         here += [", and ", less, f" % less on {name}"]
@@ -221,7 +246,15 @@ def judge_reduction_cuda(measured):
         by_parts(part for _, part in parts)))
     return judged(better, here, f"within {NEAR} % of the range on either side at each size from 512 KiB on, with the copies or "
                   "without them, and less than what all other executors save",
-                  [NOT_MEASURED[key] for key in NOT_MEASURED if key not in executors(measured)])
+                  [NOT_MEASURED[key] for key in NOT_MEASURED if key not in executors(measured)],
+                  [value for values in least.values() for value in values.values()])
+
+
+def is_in_range(measured, less, low, high):
+    """Whether a percentage of less time lies between two others, with the rounds of the ratio that it is made of."""
+    time, doubt = 1 - float(less) / 100, measured.doubt(less)
+    least, most = (100 * (1 - time * off) for off in (1 + doubt, 1 - doubt))
+    return True if low <= least and most <= high else False if most < low or least > high else None
 
 
 # As many cores as the largest cluster had whose ranks are compared with a device.
@@ -229,58 +262,82 @@ CLUSTER = look_up("studies/pousa_ci_aim/cores/mpi/2")
 
 
 def beside_a_cluster(measured, kernel):
-    """(words, [whether a cluster is faster]) of CUDA, copies included, by size. It is slower than a cluster if ranks
-    on several machines were faster, and faster than one if all its cores could not come up to it even if they scaled
-    perfectly. Otherwise a size says nothing."""
-    here, is_slower = [], []
-    for size_, speedup in speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda").items():
+    """(words, [whether a cluster is faster], the figures) of CUDA, copies included, by size. It is slower than a cluster if
+    ranks on several machines were faster, and faster than one if all its cores could not come up to it even if they
+    scaled perfectly. Otherwise nobody knows (None)."""
+    here, is_slower, by = [], [], []
+    for size_, speedup in of_the_study(speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda")).items():
+        by.append(speedup)
+        is_slower.append(None)
         ranks = [count for count in measured.factors("ranks", "speedup", kernel=kernel, executor="mpi", bytes=size_)
                  if on_a_cluster(measured, count)]
         here += ["; " if here else f"`{CUDA_KERNELS[kernel]}`, copies included, was ", speedup,
                  f" times as fast as one core with `{kernel}` at {size(size_)}"]
         if measured.is_more(speedup, CLUSTER):
-            is_slower.append(False)
+            is_slower[-1] = False
             here.append(f", and {CLUSTER} cores could not be")
         elif ranks:
             theirs = measured.value("speedup", kernel=kernel, executor="mpi", ranks=ranks[-1], bytes=size_)
             here += [f", and {ranks[-1]} ranks on {job_of(measured, ranks[-1])['machines']} machines ", theirs]
+            by.append(theirs)
             if measured.is_more(theirs, speedup) or measured.is_more(speedup, theirs):
-                is_slower.append(float(theirs) > float(speedup))
-    return here, is_slower
+                is_slower[-1] = float(theirs) > float(speedup)
+        if is_slower[-1] is None:
+            here.append(f", and {CLUSTER} cores may be faster or not")
+    if kernel == TABLES and here:
+        here.append(f" (all {COPIED})")
+        once = in_constant_memory(measured)
+        if once:
+            is_slower.append(False if measured.is_more(once, CLUSTER) else None)
+            here += ["; with tables that lie once in constant memory the device does, even without copying the text, what ", once,
+                     " such cores do (E17)",
+                     ", so that the answer turns with the place of the tables" if is_slower[-1] is None else ""]
+    return here, is_slower, by
 
 
-UNKNOWN = (f"; {CLUSTER} cores may be faster or not, and no ranks on several machines with a core for each were clearly "
-           "faster or slower")
+def in_constant_memory(measured):
+    """How many times as fast as one core with tables a device is, without copies, whose tables lie once in constant memory;
+    None if it was not measured."""
+    of = dict(kernel=CUDA_KERNELS[TABLES], executor="cuda")
+    sizes = list(speedups_of(measured, **of))
+    rate = measured.of("E17").value("rate without copies", **IN_CONSTANT)
+    if not sizes or not rate:
+        return None
+    return derive("times a core", rate, measured.value("speedup", bytes=sizes[-1], **of),
+                  measured.value("time", bytes=sizes[-1], **of), given(sizes[-1]))
 
 
-THEIRS = (f"a device that is more times as fast as one core than {CLUSTER} counts as faster than a cluster of as many cores, and "
-          "otherwise ranks on several machines decide")
+def half(is_slower):
+    """Whether a cluster is faster at all sizes; None if nobody knows it of some."""
+    return None if None in is_slower else all(is_slower)
+
+
+THEIRS = (f"at each size from {size(SIZES[0])} on; a device that is more times as fast as one core than {CLUSTER} counts as faster "
+          "than a cluster of as many cores, and otherwise ranks on several machines decide, or nothing does")
 
 
 def why_no_cluster(measured):
-    return NO_DEVICE if not measured.find(executor="cuda") else ["one core was not measured beside CUDA"]
+    if not measured.find(executor="cuda"):
+        return NO_DEVICE
+    return [f"one core was not measured beside CUDA on data of {size(SIZES[0])} or more"]
 
 
 def judge_tables_on_cluster(measured):
-    here, is_slower = beside_a_cluster(measured, TABLES)
+    here, is_slower, by = beside_a_cluster(measured, TABLES)
     if not here:
         return Verdict("open", why_no_cluster(measured))
-    if not is_slower:
-        return Verdict("open", [*here, UNKNOWN])
-    return Verdict(by_parts(is_slower), here, f"with tables the cluster is faster at each size that says something; {THEIRS}")
+    return Verdict(by_parts(is_slower), here, f"with tables the cluster is faster, {THEIRS}", tuple(by))
 
 
 def judge_architecture(measured):
     """Two parts: a device is slower than a cluster with tables, and faster with computing."""
     found = {kernel: beside_a_cluster(measured, kernel) for kernel in (TABLES, COMPUTE)}
-    if not all(here for here, _ in found.values()):
+    if not all(here for here, _, _ in found.values()):
         return Verdict("open", why_no_cluster(measured))
-    (tables, tables_slower), (compute, compute_slower) = found.values()
-    here = [*tables, "; ", *compute]
-    if not tables_slower or not compute_slower:
-        return Verdict("open", [*here, UNKNOWN])
-    return Verdict(by_parts((all(tables_slower), not any(compute_slower))), here,
-                   f"with tables the cluster is faster, and with computing the device; {THEIRS}")
+    (tables, tables_slower, by), (compute, compute_slower, more) = found.values()
+    is_faster = None if None in compute_slower else not any(compute_slower)
+    return Verdict(by_parts((half(tables_slower), is_faster)), [*tables, "; ", *compute],
+                   f"with tables the cluster is faster, and with computing the device, {THEIRS}", (*by, *more))
 
 
 def judge_openssl(measured):
@@ -291,7 +348,7 @@ def judge_openssl(measured):
     largest = list(ratios)[-1]
     return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
                   ["libcrypto, with the processor's AES instructions, was ", ratios[largest],
-                   f" times as fast as `compute` on one thread ({size(largest)})"], "faster at each size")
+                   f" times as fast as `compute` on one thread ({size(largest)})"], "faster at each size", by=ratios.values())
 
 
 def on_threads(measured, counts):
@@ -397,7 +454,8 @@ def show(measured):
                   "A device and a cluster are compared by how many times as fast as one core each is, copies included. Where "
                   f"no ranks ran on several machines with a core for each, {CLUSTER} cores stand for the cluster, as if they "
                   "scaled perfectly: no cluster of so many cores is faster than that. Where the device is not faster than "
-                  "these cores, it may be faster or slower than a real cluster, and its size is left out of the verdict."])
+                  "these cores, it may be faster or slower than a real cluster, and nothing is said of that size. `cuda_tables` "
+                  "has 32 copies of each table in shared memory, one for each bank; E17 has tables that lie once in each memory."])
 
 
 def beside(measured):

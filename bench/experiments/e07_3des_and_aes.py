@@ -147,7 +147,7 @@ def judge_ctr(measured):
             missing = []
             ratio = derive("quotient", gains[1][sizes[-1]], gains[0][sizes[-1]])
             parts.append((f"the speedup with {name}", measured.is_near(ratio, 1, TENTH)))
-            here += [f"; CTR's speedup with {name} was ", ratio, f" times ECB's at {size(sizes[-1])}"]
+            here += [f"; CTR's speedup with {name} was ", ratio, f" times ECB's to encrypt {size(sizes[-1])}"]
     return judged(parts, [*here, *fastest_ctr(measured)],
                   "where every step is computed, times and speedups are within a tenth of each other, at the largest size",
                   missing)
@@ -164,10 +164,10 @@ def judge_constant(measured):
         if len(speedups) < 2:
             return Verdict("open", ["fewer than two sizes of at least a buffer were compared with one core"])
         held.append((cipher, measured.is_near(max(speedups.values(), key=float), min(speedups.values(), key=float), QUARTER)))
-        here += ["; " if here else f"{words_of_way(measured)}, ", f"{cipher} was as many times as fast as one core: "]
+        here += ["; " if here else f"to encrypt {words_of_way(measured)}, ", f"{cipher} was as many times as fast as one core: "]
         for place, (size_, speedup) in enumerate(speedups.items()):
             here += [", " if place else "", speedup, f" at {size(size_)}"]
-    return judged(held, here, "with each cipher, speedups from a buffer on are within a quarter of each other")
+    return judged(held, here, "to encrypt with each cipher, speedups from a buffer on are within a quarter of each other")
 
 
 def judge_speedups(measured):
@@ -178,9 +178,9 @@ def judge_speedups(measured):
             return no_device()
         most = max(speedups.values(), key=float)
         held.append((cipher, measured.is_near(most, published(f"pizzuti/max_speedup/{name}"), TWICE)))
-        here += ["; " if here else "", f"{cipher} was at most ", most,
+        here += ["; " if here else "to encrypt, ", f"{cipher} was at most ", most,
                  " times as fast as one core that computes every step as well"]
-    return judged(held, [*here, f", {words_of_way(measured)}"], "with each cipher, from half to twice the limit that is said")
+    return judged(held, [*here, f", {words_of_way(measured)}"], "to encrypt with each cipher, from half to twice the limit that is said")
 
 
 def crossing(measured, cipher):
@@ -201,7 +201,7 @@ def crossing(measured, cipher):
 
 def judge_crossover(measured):
     """Each cipher: whether the claimed size lies where the device gets faster, or whether there is such a size."""
-    held, here = [], []
+    held, here, by = [], [], []
     for name, cipher in PLAIN.items():
         if not speedups_on_device(measured, cipher):
             return no_device()
@@ -210,14 +210,15 @@ def judge_crossover(measured):
         claimed = KB * float(kibibytes(f"pizzuti/sequential_faster_below/{name}"))
         held += [(cipher, is_there), (cipher, is_there and core <= claimed <= device_)]
         speedups = speedups_on_device(measured, cipher)
-        here += ["; " if here else "", f"{cipher}: one core was faster ",
+        by += speedups.values()
+        here += ["; " if here else "to encrypt with ", f"{cipher}: one core was faster ",
                  *([f"up to {size(core)}, where the device was ", speedups[core], " times as fast,"] if core is not None
                    else ["at no size"]), " and the device ",
                  *([f"from {size(device_)} on, where it was ", speedups[device_], " times as fast"] if device_ is not None
                    else ["not at the largest size"])]
     return judged(held, [*here, f", {words_of_way(measured)}"],
                   "with each cipher there is such a size, and the one that is said is not below the last at which one core is "
-                  "faster, nor above the first from which the device is")
+                  "faster, nor above the first from which the device is", by=by)
 
 
 def judge_parallel_3des(measured):
@@ -232,10 +233,10 @@ def judge_parallel_3des(measured):
     slower = [size_ for size_, is_faster in faster.items() if is_faster is False and size_ != largest]
     return judged([(size(largest), faster[largest])],
                   ["3DES with CUDA was ", ratios[largest],
-                   f" times as fast as AES-256 on one core ({size(largest)}, every step computed, "
+                   f" times as fast as AES-256 on one core (to encrypt {size(largest)}, every step computed, "
                    f"{words_of_way(measured)})",
                    f", and no faster at {', '.join(map(size, slower))}" if slower else ""],
-                  "faster at the largest size")
+                  "faster at the largest size", by=ratios.values())
 
 
 def judge_gain(measured):
@@ -248,9 +249,9 @@ def judge_gain(measured):
     sizes = sizes_of(measured, RATE, "cuda", PLAIN["3des"])
     slower = derive("inverse", figure(measured, RATE, "cuda", PLAIN["3des"], sizes[-1]))
     return judged((("the gain", measured.is_more(most["3des"], most["aes-256"])), ("the time", measured.is_more(slower, 1))),
-                  ["every step computed, 3DES gained ", most["3des"], " x and AES-256 ", most["aes-256"],
+                  ["every step computed, to encrypt, 3DES gained at most ", most["3des"], " x and AES-256 ", most["aes-256"],
                    " x; with CUDA 3DES took ", slower, f" times as long, {words_of_way(measured)}"],
-                  "3DES has the larger speedup, and takes longer")
+                  "to encrypt, 3DES has the larger speedup, and takes longer")
 
 
 def speedup_panel(title, lines, limits=()):
@@ -392,7 +393,7 @@ def beside(measured):
     for name, cipher in PLAIN.items():
         speedups = speedups_on_device(measured, cipher)
         yield Counterpart("pizzuti.speedups", f"max_speedup/{name}", None,
-                          (max(speedups.values(), key=float), " with every step computed") if speedups else (), why)
+                          (max(speedups.values(), key=float), " to encrypt, with every step computed") if speedups else (), why)
         yield Counterpart("pizzuti.crossover", f"sequential_faster_below/{name}", None,
                           (crossing_in_words(measured, cipher),) if speedups else (), why)
     for executor, claim, where in (("sequential", "pizzuti.3des-slower", "on one core"),

@@ -4,6 +4,7 @@ import secrets
 
 from laboratory import contests, scratch
 from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.judgement import BUSY
 from laboratory.published import label, value as published
 from laboratory.values import best, derive, given, size
 
@@ -257,7 +258,7 @@ def judge_linear(measured, blocks, cores):
 
     def adds_more(name):
         gap, off = float(static) - float(found[name][2]), measured.doubt(*found["static"][:2], *found[name][:2])
-        return True if gap > max(measured.margin, off) else None if off > measured.margin and gap > -off else False
+        return True if gap > max(BUSY, off) else None if off > BUSY and gap > -off else False
     return judged((("more data", adds_more("small")), ("the schedule", adds_more("dynamic"))),
                   [f"in blocks, the step from {counts[-2]} to {counts[-1]} threads added ", static,
                    f" of what perfect scaling adds with static on {size(largest)}, ", small,

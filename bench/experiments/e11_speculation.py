@@ -107,7 +107,9 @@ def record(lab, rows, first_rows):
         for beginnings in zip(*(way["beginnings"] for way in ways), strict=True):
             with_requests = {**with_way, "requests": beginnings[0]["requests"]}
             for call in ("schedule", "encrypt"):
-                lab.record_rounds(with_requests, f"{call} p50 of a beginning", "ns", [one[call]["p50_ns"] for one in beginnings])
+                for field in ("p50", "p99"):
+                    lab.record_rounds(with_requests, f"{call} {field} of a beginning", "ns",
+                                      [one[call][f"{field}_ns"] for one in beginnings])
         if with_way["way"] == "direct":
             continue
         made = {"threads": sum(way["other"] for way in ways), "client ahead": sum(way["own"] for way in ways),
@@ -290,33 +292,34 @@ def judge_schedule(measured, of, clients):
              for factor in (QUARTER, TWICE)}
     strict, loose = ([part for _, part in parts[factor]] for factor in (QUARTER, TWICE))
     verdict = judged(parts[QUARTER], here, "within a quarter from one number of clients or requests to another; in part: "
-                     "within a factor of two", [FEW] if len(clients) < 2 else [])
+                     "within a factor of two", [FEW] if len(clients) < 2 else [],
+                     [value for row in rows.values() for value in row.values()])
     if verdict.outcome in ("in part", "does not hold") and False in strict:
         verdict.outcome = "does not hold" if False in loose else "open" if None in loose else "in part"
     return verdict
 
 
 def judge_encrypt(measured, of, clients):
-    """Half of the calls and the slowest, by requests and by clients."""
-    parts, here = [], []
+    """Half of the calls and the slowest, by clients, who are what loads the threads inside. How calls change within a run
+    is told: its first requests are a beginning, and no lower load."""
+    parts, here, by = [], [], []
     for field, words in (("p50", "half of the calls that encrypt took at most "), ("p99", "99 % of them at most ")):
         times = by_clients(measured, f"encrypt {field}", of, clients)
         here += ["; " if here else "", words, *in_order(times, "client")]
         if len(times) > 1:
             parts.append((f"{field} by clients", change(measured, *ends(times))))
+            by += ends(times)
         row = by_requests(measured, f"encrypt {field}", of, clients[-1])
         if len(row) > 1:
             first, last = ends(row)
-            parts.append((f"{field} by requests", change(measured, first, last)))
             here += [f", and with {count(clients[-1], 'client')} ", first, f" ns in the first {next(iter(row))} requests and ",
                      last, f" ns in all {list(row)[-1]}"]
     if late := measured.value("made", maker="at the call", clients=clients[-1], way="threads", **of):
         here += ["; keystream was not ready for ", derive("percent", late),
                  f" % of the requests with {count(clients[-1], 'client')}"]
     if not parts:
-        return Verdict("open", [*here, "; neither numbers of clients nor of requests can be compared"])
-    return judged(parts, here, "p50 and p99 are longer with the most requests than with the fewest, and with the most clients "
-                  "than with one", [FEW] if len(clients) < 2 else [])
+        return Verdict("open", [*here, f"; {FEW}, and requests of one run are no other load"])
+    return judged(parts, here, "p50 and p99 are longer with the most clients than with one", by=by)
 
 
 def judge_peak(measured, of, clients):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """E17: where AES's tables lie on a device, how many threads a thread block has, and how many streams carry the text.
 It needs a CUDA device."""
+from dataclasses import replace
+
 from laboratory import bounds, device
 from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
 from laboratory.published import value as published
@@ -39,11 +41,20 @@ def by_threads_held(measured, place):
     return [found[held] for held in sorted(found)]
 
 
-def last_doubling(points):
-    """The point with the most threads that are at most half as many as at the last point, and the last; or None."""
-    last = points[-1]
-    fewer = [point for point in points if 2 * float(point[0]) <= float(last[0])]
-    return (fewer[-1], last) if fewer else None
+def exactly(held):
+    """A number of threads with all its digits."""
+    return held and replace(held, digits=4)
+
+
+def last_doubling(measured, place):
+    """(threads a block, (threads that a multiprocessor holds, GB/s) with one thread block, the same with as many as it has
+    room for) of the largest thread blocks of which it has room for two; None if there are none."""
+    for count in sorted(rates_of(measured, place, "one"), reverse=True):
+        points = [(exactly(measured.value(HELD, tables=place, blocks=blocks, threads_a_block=count)),
+                   measured.value(RATE, tables=place, blocks=blocks, threads_a_block=count)) for blocks in ("one", "all")]
+        if None not in [part for point in points for part in point] and 2 * float(points[0][0]) <= float(points[1][0]):
+            return count, *points
+    return None
 
 
 def no_device():
@@ -52,39 +63,41 @@ def no_device():
 
 def judge_best_count(measured):
     wanted = int(float(published("pousa_ci_aim/device/threads_a_block")))
-    held, matters, here = [], [], []
+    held, matters, here, by = [], [], [], []
     for place, name in PLACES.items():
         rates = rates_of(measured, place)
         if wanted not in rates:
             return no_device()
-        most, least = max(rates, key=lambda count: float(rates[count])), best("least", rates.values())
+        most, least = (choose(rates, key=lambda count: float(rates[count])) for choose in (max, min))
+        by += rates.values()
         best_is_more = measured.is_more(rates[most], rates[wanted]) if most != wanted else False
         held.append((name, None if best_is_more is None else not best_is_more))
-        matters.append(measured.is_more(rates[most], least))
+        matters.append(measured.is_more(rates[most], rates[least]))
         here += ["; " if here else "", f"{name}: ", rates[wanted], f" GB/s with {wanted} threads a block, at most ",
-                 rates[most], f" with {most}, at least ", least]
+                 rates[most], f" with {most}, at least ", rates[least], f" with {least}"]
     does = True if True in matters else None if None in matters else False
     return judged([*held, ("whether the number matters", does)], here,
-                  f"no number is faster than {wanted} threads a block, and with some place of the tables one is slower")
+                  f"no number is faster than {wanted} threads a block, and with some place of the tables one is slower", by=by)
 
 
 def judge_latency(measured):
     """Whether more threads would still hide more, with tables and not with computing: the rate grows with the last
-    doubling, and by more than computing's."""
+    doubling at one size of a thread block, and by more than computing's."""
     growth, here = {}, []
     for place in PLACES:
-        points = by_threads_held(measured, place)
-        doubling = last_doubling(points) if points else None
+        doubling = last_doubling(measured, place)
         if doubling is None:
-            return no_device() if not points else Verdict("open", ["no number of threads is twice another"])
-        (fewer, slow), (more, fast) = doubling
+            return Verdict("open", ["no size of a thread block had its threads doubled on a multiprocessor"]) if rates_of(
+                measured, place) else no_device()
+        count, (fewer, slow), (more, fast) = doubling
         growth[place] = derive("quotient", fast, slow)
         here += ["; " if here else "", f"{PLACES[place]}: ", growth[place], " times as fast with ", more,
-                 " threads on a multiprocessor as with ", fewer]
+                 " threads on a multiprocessor as with ", fewer, f", in blocks of {count}"]
     least = growth["compute"] if float(growth["compute"]) > 1 else 1
     return judged([(PLACES[place], measured.is_more(growth[place], least)) for place in MEMORIES], here,
-                  "with tables in each memory, the last doubling of the threads raises the rate, and more so than with "
-                  "computing")
+                  "with tables in each memory, more thread blocks of one size, with at least twice the threads, raise the rate, and "
+                  "more so than with computing; the largest size of which there is room for two counts",
+                  by=[growth["compute"]])
 
 
 def judge_streams(measured):
@@ -172,10 +185,9 @@ def show(measured):
                   Table("GB/s without copies, 32 copies of each table in shared memory, a bank for each lane", ["", "GB/s"],
                         [["`cuda_tables`", banks]]),
                   *beside_bounds(measured), bounds_table()],
-                 ["More threads hide more of a memory's latency. So what is still faster with twice as many threads, and "
-                  "more so than computing, did not have its latency hidden, and what is not is limited by something else. "
-                  "All numbers of "
-                  "threads run the same machine code, whose registers decide how many a multiprocessor can hold. "
+                 ["More threads hide more of a memory's latency. So what is still faster with twice as many threads, in more thread "
+                  "blocks of the same size, and more so than computing, did not have its latency hidden, and what is not is "
+                  "limited by something else. All numbers of threads run the same machine code, whose registers decide how many a multiprocessor can hold. "
                   "Tables in global memory are read through a multiprocessor's first cache.", BOUNDS_NOTE])
 
 

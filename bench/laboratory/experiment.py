@@ -99,22 +99,29 @@ class Counterpart:
 class Verdict:
     """What the figures say of a claim. `outcome`: holds, in part, does not hold, answered (an outlook of the study),
     ours, open. `here`: str and Value, which are joined into a sentence. `rule`: by what a figure passes, as a sentence
-    without its full stop; each verdict that judges has one."""
+    without its full stop; each verdict that judges has one. `by`: Values that the rule compares as well, and that the
+    sentence does not name."""
 
     outcome: str
     here: list
     rule: str = ""
+    by: tuple = ()
+
+    @property
+    def figures(self):
+        return [part for part in (*self.here, *self.by) if isinstance(part, Value)]
 
 
-def judged(parts, here, rule, missing=()):
+def judged(parts, here, rule, missing=(), by=()):
     """The Verdict of a claim with several parts. `parts`: pairs of a name and True, False, or None for what is
-    nearer to the limit than its figures are known. `missing`: parts of the claim that were not measured, so that it holds in part at the most."""
+    nearer to the limit than its figures are known. `missing`: parts of the claim that were not measured, so that it holds in part at the most.
+    `by`: as in Verdict."""
     parts = list(parts)
     outcome = judgement.by_parts(part for _, part in parts)
     unclear = [name for name, part in parts if part is None]
     here = [*here, *([f"; too near to the limit to be said: {', '.join(dict.fromkeys(unclear))}"] if unclear else []),
             *(f"; {what}" for what in missing)]
-    return Verdict("in part" if missing and outcome == "holds" else outcome, here, rule)
+    return Verdict("in part" if missing and outcome == "holds" else outcome, here, rule, tuple(by))
 
 
 @dataclass
@@ -134,6 +141,10 @@ class Shown:
     @property
     def counts(self):
         return judgement.counts(verdict.outcome for verdict in self.verdicts.values())
+
+
+# The end of the names of quantities that a device times by its own clock: no program of the processors changes them.
+BY_THE_DEVICE = "without copies"
 
 
 def spread_of(row):
@@ -169,16 +180,14 @@ class Measured:
         found = self._document["devices"]["cuda"]["devices"]
         return found[0]["name"] if found else None
 
-    @property
-    def margin(self):
-        """What figures must differ by to count as different, if each round gives the same."""
-        return judgement.margin(self.entry.get("others"))
-
     def doubt(self, *values):
         """The part by which figures that are compared may be off: half the range of the rounds of each, as a part of it,
-        together, and at least what other programs used. Where a result has not kept a range, at least BUSY."""
-        spreads = [spread_of(self.row(place)) for place in self.places_of(values)]
-        return max(judgement.known(self.entry.get("others")), sum(filter(None, spreads)),
+        together, and at least what other programs used, unless the figures are the device's alone. Where a result has
+        not kept a range, at least BUSY."""
+        rows = [self.row(place) for place in self.places_of(values)]
+        spreads = [spread_of(row) for row in rows]
+        is_of_device = rows and all(row["quantity"].endswith(BY_THE_DEVICE) or row["unit"] == "count" for row in rows)
+        return max(0.0 if is_of_device else judgement.known(self.entry.get("others")), sum(filter(None, spreads)),
                    judgement.BUSY if None in spreads else 0.0)
 
     def places_of(self, values):
@@ -199,8 +208,8 @@ class Measured:
                                       for field in ("median", "min", "max")))
 
     def is_more(self, value, other):
-        """Whether a figure is larger than another, by more than the margin and what the rounds leave in doubt."""
-        return judgement.is_more(value, other, self.margin, self.doubt(value, other))
+        """Whether a figure is larger than another, by more than BUSY and what is in doubt."""
+        return judgement.is_more(value, other, self.doubt(value, other))
 
     def is_near(self, value, other, factor):
         return judgement.is_near(value, other, factor, self.doubt(value, other))

@@ -3,7 +3,7 @@
 difference."""
 
 # The share of the processors that other programs used meanwhile. Above BUSY, the report mentions it; above
-# DISTURBED, it gives no verdict by the figures.
+# DISTURBED, it gives no verdict by the figures. BUSY is also the least by which figures differ.
 BUSY = 0.05
 DISTURBED = 0.15
 
@@ -18,13 +18,6 @@ QUARTER = 1.25
 TWICE = 2.0
 
 
-def margin(others):
-    """The part by which two figures must differ to count as different, if each round gives the same: what other programs
-    used, and at least what they may use without being mentioned. Where nobody knows what they used, it is the most
-    they may."""
-    return max(BUSY, known(others))
-
-
 def known(others):
     """The share of the processors that other programs used, or the most that they may have used."""
     return DISTURBED if others is None else others
@@ -34,12 +27,13 @@ def known(others):
 # `doubt`: the part of itself by which a figure may be off (Measured.doubt).
 
 
-def is_more(value, other, least, doubt=0.0):
-    """Whether a value is larger than another by more than `least` and more than the doubt."""
+def is_more(value, other, doubt=0.0):
+    """Whether a value is larger than another by more than BUSY and more than the doubt. What is less than BUSY is no
+    difference, unless the doubt is larger."""
     ratio = float(value) / float(other)
-    if ratio > 1 + max(least, doubt):
+    if ratio > 1 + max(BUSY, doubt):
         return True
-    return None if doubt > least and ratio * (1 + doubt) > 1 else False
+    return None if doubt > BUSY and ratio * (1 + doubt) > 1 else False
 
 
 def is_near(value, other, factor, doubt=0.0):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report in Markdown, without figures."""
 from . import claims, published
-from .judgement import BUSY, OUTCOMES
-from .presentation import MISSING, NOT_RUN, asked_for, chosen, commit_of, gpu, grouped, others, presentation, title_of
+from .judgement import OUTCOMES
+from .presentation import MISSING, NOT_RUN, asked_for, chosen, commit_of, disturbance, gpu, grouped, presentation, title_of
 
 
 def words(parts):
@@ -72,9 +72,8 @@ def one(experiment, document):
     for made in shown_.tables:
         lines += table(made)
     lines += [f"{note}" for note in shown_.notes] + ([""] if shown_.notes else [])
-    share = others(experiment, document)
-    if share and float(share) > 100 * BUSY:
-        lines += [f"Disturbed: other programs used {share} % of the processors meanwhile.", ""]
+    if said := disturbance(experiment, document):
+        lines += [f"Disturbed: {words(said)}.", ""]
     if commit := commit_of(experiment, document):
         lines += [f"Measured by paes {commit}, {entry['date']}.", ""]
     if words_ := chosen(experiment, document):

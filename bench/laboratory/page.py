@@ -4,8 +4,9 @@ from html import escape
 
 from . import beside, claims, parameters, published
 from .figures import draw
-from .judgement import BUSY, OUTCOMES
-from .presentation import MISSING, NOT_RUN, asked_for, chosen, commit_of, gpu, grouped, others, presentation, title_of
+from .judgement import BUSY, DISTURBED, OUTCOMES
+from .presentation import (
+    MISSING, NOT_RUN, asked_for, chosen, commit_of, disturbance, gpu, grouped, presentation, title_of)
 from .values import Value
 
 STYLE = """
@@ -151,10 +152,8 @@ def article(experiment, document, file, title):
                     f"<figcaption>{text(figure_caption(shown_.panels))}</figcaption></figure>")
     body += [table(made, file) for made in shown_.tables]
     body += [f'<p class="soft">{text(note)}</p>' for note in shown_.notes]
-    share = others(experiment, document)
-    if share and float(share) > 100 * BUSY:
-        body.append(f'<p class="soft"><b>Disturbed:</b> other programs used {number(share, file)} % of the processors '
-                    "meanwhile.</p>")
+    if said := disturbance(experiment, document):
+        body.append(f'<p class="soft"><b>Disturbed:</b> {sentence(said, file)}.</p>')
     if commit := commit_of(experiment, document):
         body.append(f'<p class="soft">Measured by paes {text(commit)}, {entry["date"]}.</p>')
     if words := chosen(experiment, document):
@@ -219,10 +218,13 @@ def studies_beside(experiments, documents):
             f"<tbody>{''.join(rows)}</tbody></table></div>")
 
 
-JUDGING = ("How verdicts are given: a figure counts as more than another only if it is more by 5 %, by the share of the "
-           "processors that other programs used, and by half the range of the rounds of both. It passes a limit only if "
-           "half the range of its rounds does not reach across it. What is nearer is left open, and so is a claim of which "
-           "only such parts are left. Its own rule stands beside each verdict.")
+JUDGING = (f"How verdicts are given: what is in doubt of figures is half the range of the rounds of each, together, or the "
+           f"share of the processors that other programs used, if that is more. Where that share is not known, {100 * DISTURBED:.0f} "
+           "% stands for it, but nothing for figures that a device times by its own clock. A figure counts as more than another "
+           f"only if it is more by {100 * BUSY:.0f} % and by the doubt; it passes a limit only if the doubt does not reach across "
+           f"it. What is within the doubt is left open, and so is a claim of which only such parts are left. What is within "
+           f"{100 * BUSY:.0f} % and beyond the doubt is no difference. The range that a verdict tells is the widest of all figures "
+           "that it compares or names. Its own rule stands beside each verdict.")
 
 
 def make(experiments, documents, handed_in=""):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from . import claims, parameters
 from .experiment import OURS, Measured, Shown, Verdict, spread_of
-from .judgement import BUSY, DISTURBED, JUDGED
+from .judgement import BUSY, DISTURBED, JUDGED, known
 from .results import LEFT_OUT
 from .values import Value
 
@@ -40,7 +40,7 @@ def presentation(experiment, document, asked=None):
 def of_several_rounds(verdict, measured):
     """A verdict, which is open if its figures do not carry it: if one is of a single round, which a count may be, or if
     all that it answers with are ratios whose rounds lie on both sides of one."""
-    rows = [measured.row(place) for place in measured.places_of(verdict.here)]
+    rows = [measured.row(place) for place in measured.places_of(verdict.figures)]
     if verdict.outcome in JUDGED and any(row["rounds"] < 2 and row["unit"] != "count" for row in rows):
         return replace(verdict, outcome="open", here=[*verdict.here, "; one round says nothing of the spread"])
     ratios = [row for row in rows if row["unit"] == "ratio" and "min" in row]
@@ -51,18 +51,23 @@ def of_several_rounds(verdict, measured):
 
 
 def with_spread(verdict, measured):
-    """A verdict that judges, with the widest half range of the rounds among its figures."""
-    if verdict.outcome not in JUDGED:
+    """A verdict that judges or answers, with the widest half range of the rounds among all figures that it compares or
+    names, but for those whose range an answer names itself."""
+    is_judged = verdict.outcome in JUDGED
+    if not is_judged and verdict.outcome not in ("ours", "answered"):
         return verdict
-    spreads = {place: spread_of(measured.row(place)) for place in measured.places_of(verdict.here)
-               if measured.row(place)["unit"] != "count"}
-    known = {place: spread for place, spread in spreads.items() if spread is not None}
+    told = [] if is_judged else [part for part in verdict.figures
+                                 if any(source.endswith(("/min", "/max")) for source in part.sources)]
+    spreads = {place: spread_of(measured.row(place)) for place in measured.places_of(verdict.figures)
+               if measured.row(place)["unit"] != "count" and place not in measured.places_of(told)}
+    kept = {place: spread for place, spread in spreads.items() if spread is not None}
     here = list(verdict.here)
-    if known:
-        here += ["; half the range of the rounds is at most ", measured.spread(max(known, key=known.get)), " % of a figure"]
+    other = " without one beside it" if told else ""
+    if kept:
+        here += ["; half the range of the rounds is at most ", measured.spread(max(kept, key=kept.get)), f" % of a figure{other}"]
     if None in spreads.values():
-        here.append(f"; of {'some' if known else 'these'} figures this result has not kept the range, for which "
-                    f"{100 * BUSY:.0f} % stand")
+        here.append(f"; of {'some' if kept or told else 'these'} figures{other and ' without one beside them'} this result has not "
+                    f"kept the range{f', for which {100 * BUSY:.0f} % stand' if is_judged else ''}")
     return replace(verdict, here=here)
 
 
@@ -81,13 +86,28 @@ def asked_for(experiment, name):
     return claim.source, claim.says
 
 
+def measured_as(experiment, document):
+    """The name of the experiment whose measurements it shows."""
+    is_derived = document["experiments"].get(experiment.name, {}).get("outcome") == "derived"
+    return experiment.uses if is_derived else experiment.name
+
+
 def others(experiment, document):
     """The percentage of the processors that other programs used meanwhile; None if it is unknown."""
-    name = experiment.name
-    if document["experiments"].get(name, {}).get("outcome") == "derived":
-        name = experiment.uses
+    name = measured_as(experiment, document)
     share = document["experiments"].get(name, {}).get("others")
     return None if share is None else Value(100 * share, (f"entry:{name}/others",), "percent")
+
+
+def disturbance(experiment, document):
+    """What is to be said of other programs that used the processors meanwhile, as parts of a sentence."""
+    if not document["experiments"].get(measured_as(experiment, document), {}).get("measurements"):
+        return ()
+    share = others(experiment, document)
+    if share is None:
+        return ("what other programs used of the processors is not known, and as much as ", f"{100 * known(None):.0f}",
+                " % stands for it, but for figures that a device times by its own clock")
+    return ("other programs used ", share, " % of the processors") if float(share) > 100 * BUSY else ()
 
 
 def commit_of(experiment, document):

@@ -25,6 +25,8 @@ DERIVATIONS = {
     "half range": lambda median, least, most: 50 * (most - least) / median,
     "times for percent less": lambda percent: 100 / (100 - percent),
     "to the sum": lambda one, first, second: one / (first + second),
+    # A rate in GB/s without copies as many times that of one core, of which another rate is so many times as much.
+    "times a core": lambda rate, speedup, seconds, count: rate * 1e9 * speedup * seconds / count,
     # How many bytes another thing does in the time that something takes for one item.
     "bytes meanwhile": lambda seconds, items, other, count: seconds / items / other * count,
     "percent of": lambda x, y: 100 * x / y,

@@ -53,6 +53,7 @@ FORMULAS = {
     "half range": lambda median, least, most: 100 * (most - least) / (2 * median),
     "times for percent less": lambda percent: 1 / (1 - percent / 100),
     "to the sum": lambda one, first, second: 1 / (first / one + second / one),
+    "times a core": lambda rate, speedup, seconds, count: (rate * 1e9) / ((count / seconds) / speedup),
     "bytes meanwhile": lambda seconds, items, other, count: (seconds / items) * (count / other),
     "percent for both": lambda one, other, all: one / all * 100 + other / all * 100,
     "beyond a share": lambda parallel, sequential, count: (parallel * count - sequential) / count,
@@ -197,7 +198,7 @@ def test_no_verdict_holds_another_number(pages):
                     after = claim.tail
                     claim.clear()
                     claim.tail = after
-                words = "".join(verdict.itertext())
+                words = re.sub(r"\bE\d+\b", "", "".join(verdict.itertext()))  # experiments have numbers
                 # Decimals are measured or published, never written by hand.
                 assert numerals(words) <= allowed | {"3", "2", "128", "256", "64", "16", "255", "8"}, words
                 assert {n for n in numerals(words) if "." in n} <= allowed, words
@@ -402,7 +403,8 @@ def test_what_a_gpu_measured_has_its_place(pages):
     assert "16 threads to a block took" in said and "on a thread block for each byte or row, took" in said
     (e4,), (e7,) = ([section for section in tree.iter("section") if section.get("id") == name] for name in ("e4", "e7"))
     for article in list(e4.iter("article"))[-2:]:
-        assert "copies included, was" in "".join(article.itertext())
+        # The emulated device gets less, and nothing is judged by that.
+        assert "one core was not measured beside CUDA on data of 512 KiB or more" in "".join(article.itertext())
     for article in list(e7.iter("article"))[-2:]:
         said = "".join(article.itertext())
         assert "in buffers of 1 KiB from pageable memory" in said and "3DES with CUDA was" in said
