@@ -164,6 +164,17 @@ def test_age_files_with_any_byte_changed(armor, folder, keys, secrets_of):
     assert_refuses_damage(lambda data: reader.open_file(data, secrets_of, None), data, text)
 
 
+def test_armor_has_one_form(folder, keys, secrets_of):
+    text = os.urandom(100)
+    data = seal(folder, text, "--format", "age", "--armor", "-r", keys.recipient)
+    first, *lines, last, end = data.split(b"\n")
+    assert end == b"" and reader.open_file(b"\n " + data.replace(b"\n", b"\r\n"), secrets_of, None) == text
+    joined = b"".join(lines)
+    for others in ([joined], [joined[:60], joined[60:]], [*lines, b""], [lines[0] + b" ", *lines[1:]]):
+        with pytest.raises(REFUSALS):
+            reader.open_file(b"\n".join([first, *others, last]), secrets_of, None)
+
+
 def test_age_files_of_several_chunks(folder, keys, secrets_of, random_bytes):
     text = random_bytes(2 * 65536 + 50)
     data = seal(folder, text, "--format", "age", "-r", keys.recipient)
@@ -328,9 +339,9 @@ def test_vaults_with_any_byte_changed(name, make_vault, folder, passphrase):
             reader.Vault(folder, b"correct horse")
     with pytest.raises(REFUSALS):
         reader.Vault(stored, b"battery staple")
-    # The stored form of a long name belongs to its hash.
+    # The stored form of a long name belongs to its hash: another name of the same folder is refused.
     name_file = next(path for path in small if path.suffix == ".name")
+    other = next(path.name for path in name_file.parent.iterdir() if not path.name.startswith("gocryptfs."))
     name_file.chmod(0o600)
-    name_file.write_bytes(bytes([name_file.read_bytes()[0] ^ 1]) + name_file.read_bytes()[1:])
+    name_file.write_text(other)
     refuse("vault", stored, "--passphrase", passphrase, "--output", folder / "opened")
-
