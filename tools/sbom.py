@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Writes what is in packages of paes as an SPDX 2.3 document: each file with its SHA-256, each part of
-# another project that was linked or compiled in, and each package whose shared libraries are used. It
-# asks the compiler which file it would link, and dpkg which package and version that file is of.
-# Usage: sbom.py --version VERSION --build FOLDER RESULT...   (tools/package calls it)
+# Writes what is in packages of paes as an SPDX 2.3 document, and the same as one of CycloneDX 1.5: each file
+# with its SHA-256, each part of another project that was linked or compiled in, and each package whose
+# shared libraries are used. It asks the compiler which file it would link, and dpkg which package and
+# version that file is of. Licences are those of docs/assurance/dependencies.json.
+# Usage: sbom.py --version VERSION --build FOLDER [--cyclonedx FILE] RESULT...   (tools/package calls it)
 import argparse
 import hashlib
 import io
@@ -13,30 +14,23 @@ import re
 import subprocess
 import sys
 import tarfile
+import uuid
 from datetime import datetime, timezone
 from functools import cache
 from pathlib import Path
 
-# What a build takes from other projects: a file of it, by the compiler's name for it, and its licence.
-GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
-HEADERS = [
-    ("CLI/CLI.hpp", "BSD-3-Clause"),
-    ("nlohmann/json.hpp", "MIT"),
-    ("fmt/format.h", "MIT"),
-]
-ARCHIVES = [
-    ("libcrypto.a", "Apache-2.0"),
-    ("libgcc.a", GCC),
-    ("libstdc++.a", GCC),
-    ("libc.a", "LGPL-2.1-or-later"),
-]
+# What a build takes from other projects, by the compiler's name for a file of it.
+HEADERS = ["CLI/CLI.hpp", "nlohmann/json.hpp", "fmt/format.h"]
+ARCHIVES = ["libcrypto.a", "libgcc.a", "libstdc++.a", "libc.a"]
 # What programs in packages contain if the build found these archives (PAES_STATIC_RUNTIME), by what
 # its rules then have.
 RUNTIME = [
-    ("-static-libstdc++", "libgcc.a", GCC, ("paes",)),
-    ("-static-libstdc++", "libstdc++.a", GCC, ("paes",)),
-    ("/libgomp.a", "libgomp.a", GCC, ("paes", "paes-mpi", "paes-bench", "paes-mount")),
+    ("-static-libstdc++", "libgcc.a", ("paes",)),
+    ("-static-libstdc++", "libstdc++.a", ("paes",)),
+    ("/libgomp.a", "libgomp.a", ("paes", "paes-mpi", "paes-bench", "paes-mount")),
 ]
+DEPENDENCIES = json.loads((Path(__file__).resolve().parents[1] / "docs/assurance/dependencies.json").read_text())
+LICENCES = {file: row["licence"] for row in DEPENDENCIES for file in row.get("sbom", [])}
 # Programs whose objects contain headers of other projects, and those with only code for devices.
 WITH_HEADERS = ("paes", "paes-mpi", "paes-bench", "paes-mount")
 WITH_DEVICES = ("paes", "paes-mpi", "paes-bench", "libpaes0", "libpaes-dev")
@@ -173,36 +167,74 @@ class Document:
         self.relate("SPDXRef-DOCUMENT", "DESCRIBES", id)
         return name, id
 
+    def when(self):
+        made = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), timezone.utc)
+        return made.strftime("%Y-%m-%dT%H:%M:%SZ")
+
     def text(self):
-        when = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), timezone.utc)
         body = {"packages": list(self.packages.values()), "files": self.files, "relationships": self.relations}
         digest = hashlib.sha256(json.dumps(body).encode()).hexdigest()
         return json.dumps({
             "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
             "name": f"paes-{self.version}",
             "documentNamespace": f"https://spdx.org/spdxdocs/paes-{self.version}-{digest[:32]}",
-            "creationInfo": {"created": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: paes-tools-sbom"]},
+            "creationInfo": {"created": self.when(), "creators": ["Tool: paes-tools-sbom"]},
         } | body, indent=1)
+
+    def cyclonedx(self):
+        """The same packages, files and relations. CycloneDX does not tell one kind of dependency from another."""
+        below, depends = {}, {id: set() for id in self.packages}
+        of_file = {file["SPDXID"]: file for file in self.files}
+        for relation in self.relations:
+            one, other = relation["spdxElementId"], relation["relatedSpdxElement"]
+            if relation["relationshipType"] == "CONTAINS":
+                file = of_file[other]
+                hashes = [{"alg": sum["algorithm"].replace("SHA", "SHA-"), "content": sum["checksumValue"]} for sum in file["checksums"]]
+                below.setdefault(one, []).append({"type": "file", "bom-ref": other, "name": file["fileName"], "hashes": hashes})
+            elif one in depends:
+                depends[one].add(other)
+        components = []
+        for id, package in self.packages.items():
+            component = {"type": "library", "bom-ref": id, "name": package["name"], "version": package["versionInfo"]}
+            if package["licenseDeclared"] != "NOASSERTION":
+                component["licenses"] = [{"expression": package["licenseDeclared"]}]
+            elif "licenseComments" in package:
+                component["licenses"] = [{"license": {"name": package["licenseComments"]}}]
+            if "externalRefs" in package:
+                component["purl"] = package["externalRefs"][0]["referenceLocator"]
+            if id in below:
+                component |= {"type": "application", "components": below[id]}
+            components.append(component)
+        body = {
+            "metadata": {
+                "timestamp": self.when(), "tools": {"components": [{"type": "application", "name": "paes-tools-sbom"}]},
+                "component": {"type": "application", "bom-ref": "paes", "name": "paes", "version": self.version},
+            },
+            "components": components,
+            "dependencies": [{"ref": id, "dependsOn": sorted(others)} for id, others in depends.items()],
+        }
+        serial = uuid.uuid5(uuid.NAMESPACE_URL, hashlib.sha256(json.dumps(body).encode()).hexdigest())
+        return json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "serialNumber": f"urn:uuid:{serial}", "version": 1} | body, indent=1)
 
 
 def add_result(document, path, build):
     name, id = document.result(path)
     is_static = path.suffix != ".deb"
     if is_static or name in WITH_HEADERS:
-        for file, licence in HEADERS:
-            document.relate(id, "STATIC_LINK", document.debian(*owner(header(file)), licence))
+        for file in HEADERS:
+            document.relate(id, "STATIC_LINK", document.debian(*owner(header(file)), LICENCES[file]))
     if is_static:
-        for file, licence in ARCHIVES:
-            document.relate(id, "STATIC_LINK", document.debian(*owner(archive(file)), licence))
+        for file in ARCHIVES:
+            document.relate(id, "STATIC_LINK", document.debian(*owner(archive(file)), LICENCES[file]))
         return
-    for sign, file, licence, names in RUNTIME:
+    for sign, file, names in RUNTIME:
         if sign in rules_of(build) and name in names:
-            document.relate(id, "STATIC_LINK", document.debian(*owner(archive(file)), licence))
+            document.relate(id, "STATIC_LINK", document.debian(*owner(archive(file)), LICENCES[file]))
     library = cuda_library(build)
     if library and name in WITH_DEVICES:
         document.relate(id, "STATIC_LINK", document.other(
             "cudart_static", cuda_version(library), "NOASSERTION", supplier="Organization: NVIDIA Corporation",
-            licenseComments="NVIDIA's CUDA EULA, which allows to distribute it as a part of a program",
+            licenseComments=LICENCES["cudart_static"],
             comment=f"libcudart_static.a, SHA-256 {hashlib.sha256(library.read_bytes()).hexdigest()}"))
     for needed in re.findall(r"(?:^|, )([a-z0-9.+-]+)", output_of("dpkg-deb", "-f", path, "Depends").strip()):
         if needed.startswith(("paes", "libpaes")):
@@ -217,12 +249,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", required=True)
     parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--cyclonedx", type=Path)
     parser.add_argument("results", type=Path, nargs="+")
     options = parser.parse_args()
     document = Document(options.version)
     for path in options.results:
         add_result(document, path, options.build)
     sys.stdout.write(document.text() + "\n")
+    if options.cyclonedx:
+        options.cyclonedx.write_text(document.cyclonedx() + "\n")
 
 
 main()

@@ -44,6 +44,10 @@ FORGET(statx, (int folder, const char* path, int flags, unsigned mask, struct st
        (folder, path, flags, mask, status), stx_ctime, stx_mtime)
 """
 
+# A file system whose times of change are whole multiples of 10 ms.
+COARSE = FORGETFUL.replace(
+    "status->ctime = status->mtime", "status->ctime.tv_nsec -= status->ctime.tv_nsec % 10000000")
+
 # A file system without permission bits, where all may do all: the call that sets them reports success.
 MODELESS = OPENAT + """
 #include <sys/stat.h>

@@ -40,7 +40,9 @@ def results():
     done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     paths = [Path(line) for line in done.stdout.splitlines()]
-    return {{".deb": p.name.split("_")[0], ".json": "sbom"}.get(p.suffix, "static"): p for p in paths}
+    endings = {".spdx.json": "sbom", ".cdx.json": "cyclonedx"}
+    names = {path: path.name.split("_")[0] if path.suffix == ".deb" else "static" for path in paths}
+    return {next((kind for end, kind in endings.items() if path.name.endswith(end)), name): path for path, name in names.items()}
 
 
 class Machine:
@@ -75,11 +77,11 @@ def installed(machine, results):
 
 
 def test_all_packages_are_there(results):
-    assert set(results) == MADE | {"static", "sbom"}
+    assert set(results) == MADE | {"static", "sbom", "cyclonedx"}
     assert results["static"].name == f"paes-{VERSION}-linux-aarch64"
     assert all(results[name].name.endswith("_arm64.deb") for name in MADE)
     names = {package.get("packageFileName") for package in json.loads(results["sbom"].read_text())["packages"]}
-    assert {path.name for kind, path in results.items() if kind != "sbom"} <= names
+    assert {path.name for kind, path in results.items() if kind not in ("sbom", "cyclonedx")} <= names
 
 
 def test_static_program_runs_where_nothing_is_installed(machine, results):

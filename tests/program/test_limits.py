@@ -239,3 +239,12 @@ def test_gcm_keeps_a_pipe_once(kept, folder):
         words += ["--aad", "/dev/stdin", folder / "text"]
         least, most = peak_bytes(*words, stdin=b""), peak_bytes(*words, stdin=bytes(size))
     assert size < most < least + size + (8 << 20)
+
+
+def test_gcm_takes_no_more_than_its_limit(folder):
+    (folder / "key").write_bytes(bytes(32))
+    with open(folder / "huge", "wb") as file:
+        file.truncate((1 << 36) - 31)
+    words = ["cipher", "aes-256-gcm", "--key", folder / "key", "--iv", "00" * 12, "-o", folder / "out", folder / "huge"]
+    fail(*words, code=USAGE, says="longer than GCM allows")
+    assert not (folder / "out").exists()

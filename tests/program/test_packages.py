@@ -55,7 +55,8 @@ def results(lower):
     so that little is compiled twice."""
     found = {}
     for path in package():
-        kind = {".deb": path.name.split("_")[0], ".json": "sbom"}.get(path.suffix, "static")
+        kinds = {".deb": path.name.split("_")[0], ".spdx.json": "sbom", ".cdx.json": "cyclonedx"}
+        kind = next((kinds[end] for end in kinds if path.name.endswith(end)), "static")
         found[kind] = path
     return found
 
@@ -69,7 +70,7 @@ def unpacked(results, tmp_path_factory):
 
 
 def test_all_packages_are_there(results):
-    assert set(results) == INSTALLED | {"static", "sbom"}
+    assert set(results) == INSTALLED | {"static", "sbom", "cyclonedx"}
     assert results["static"].name == f"paes-{VERSION}-linux-{os.uname().machine}"
 
 
@@ -223,7 +224,7 @@ def test_sbom_names_every_result_and_what_is_in_it(results, unpacked):
     by_id = {package["SPDXID"]: package for package in sbom["packages"]}
     by_file = {package.get("packageFileName"): package for package in sbom["packages"]}
     for kind, path in results.items():
-        if kind != "sbom":
+        if kind not in ("sbom", "cyclonedx"):
             sums = {c["algorithm"]: c["checksumValue"] for c in by_file[path.name]["checksums"]}
             assert sums["SHA256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     of_paes = [file for file in sbom["files"] if file["fileName"] == "./usr/bin/paes"]

@@ -234,6 +234,19 @@ def test_a_changed_source_starts_afresh(change, plain, sealing, keys):
             plain.resolve().unlink()
 
 
+def test_it_waits_until_a_later_change_would_show(preloaded, folder, sealing):
+    """Two seconds on a file system with coarse times, if the source has just changed."""
+    prefix, small = preloaded(preload.COARSE), folder / "small"
+    small.write_bytes(b"new")
+    start_s = time.monotonic()
+    succeed(*sealing, small, prefix=prefix)
+    assert time.monotonic() - start_s >= 2
+    time.sleep(0.2)  # so that on the real file system, whose times are fine, it need not wait
+    start_s = time.monotonic()
+    succeed(*sealing, "-o", folder / "again", small)
+    assert time.monotonic() - start_s < 2
+
+
 def changed_in_secret(plain):
     """Other bytes under the old mtime."""
     before = plain.stat()

@@ -112,6 +112,21 @@ must_fail "a name that two folders have" "$here/file_names.py" names
 rm names/src/core/outcome.cpp names/tests/program/vault.py
 must_fail "an exception that is none any more" "$here/file_names.py" names
 
+# Assurance: what the tree says; a page that was edited, a dependency that has no row, a promise whose test has gone.
+mkdir assured
+(cd "$root" && git ls-files -co --exclude-standard -z | tar --null --ignore-failed-read -T - -cf - 2>/dev/null) | tar -xf - -C assured
+assured() { "$root/tools/assurance/assurance.py" --root assured --check; }
+must_pass assured
+sed -i 's/not run yet/holds/' assured/docs/assurance.md
+must_fail "a page that says more than was recorded" assured
+cp "$root/docs/assurance.md" assured/docs
+sed -i 's/libfmt-dev/& libother-dev/' assured/dev
+must_fail "a package that nobody has described" assured
+cp "$root/dev" assured
+sed -i 's/^def test_flipped_bits/def test_other/' assured/tests/program/test_tamper.py
+must_fail "a promise whose test has gone" assured
+rm -r assured
+
 # Width of documents: a wide table, a long address and what tools write are allowed; a long line is
 # not.
 mkdir documents
