@@ -70,7 +70,9 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
 // Inlined, free() looks to g++ 16 like a mistake beside an operator new that is not.
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
 
 // intel-ipsec-mb's only allocation.
 extern "C" int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
@@ -319,9 +321,9 @@ class BenchRow {
   std::vector<paes::GcmKey> gcm_;
 };
 
-// libcrypto 3.6 reports an allocation that has failed in a list of the thread's errors. If there is no
-// memory for the list itself, it reports that, and so on until the stack is full. Nobody who calls it
-// can help that, so here each thread has its list before memory is out.
+// libcrypto 3.6 reports an allocation that has failed in a list of the thread's errors. If there is
+// no memory for the list itself, it reports that, and so on until the stack is full. Nobody who
+// calls it can help that, so here each thread has its list before memory is out.
 void make_list_of_errors() { ERR_clear_error(); }
 
 // libcrypto gets no memory from now on, and more threads run than there are contexts.
@@ -433,7 +435,8 @@ int main() {
     }
   }
   if (OpenSSL_version_num() >= 0x30600000L) {
-    std::printf("not run: a thread's first error without memory: libcrypto calls itself for ever\n");
+    std::printf(
+        "not run: a thread's first error without memory: libcrypto calls itself for ever\n");
     make_list_of_errors();
   }
   bool is_right = true;
