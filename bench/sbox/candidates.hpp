@@ -100,11 +100,12 @@ class Signals {
     visit(last_on ^ first_off);
     visit(last_on ^ last_off);
   }
+  // Neither end of a part is empty. Without the remainder g++ 16 warns of one that is.
   static std::size_t first(TruthTable table) noexcept {
-    return static_cast<std::size_t>(std::countr_zero(table));
+    return static_cast<std::size_t>(std::countr_zero(table)) % 64;
   }
   static std::size_t last(TruthTable table) noexcept {
-    return static_cast<std::size_t>(63 - std::countl_zero(table));
+    return static_cast<std::size_t>(63 - std::countl_zero(table)) % 64;
   }
 
   Values values_ = {};

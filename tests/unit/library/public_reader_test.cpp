@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -129,8 +130,8 @@ TEST_F(OnDisk, IsReadByPath) {
 }
 
 TEST_F(OnDisk, IsReadByADescriptorFromWhereItStands) {
-  Contents shifted(1000, 0x55);
-  shifted.insert(shifted.end(), file_.begin(), file_.end());
+  Contents shifted(1000 + file_.size(), 0x55);
+  std::copy(file_.begin(), file_.end(), shifted.begin() + 1000);
   write_file(path_, shifted);
   const int number = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_GE(number, 0);

@@ -513,8 +513,10 @@ TEST_F(PublicWriter, WritesWhatTheSpecificationSays) {
     const auto keys = cobblestone::derive(
         suite, random_buffer(key_bytes, 77), Bytes(file).first(cobblestone::salt_bytes),
         Bytes(reinterpret_cast<const std::uint8_t*>(context.data()), context.size()));
-    Contents expected(file.begin(), file.begin() + cobblestone::salt_bytes);
-    expected.insert(expected.end(), keys->commitment, std::end(keys->commitment));
+    Contents expected(cobblestone::salt_bytes + std::size(keys->commitment));
+    std::copy_n(file.begin(), cobblestone::salt_bytes, expected.begin());
+    std::copy(keys->commitment, std::end(keys->commitment),
+              expected.begin() + cobblestone::salt_bytes);
     const GcmKey gcm(Bytes(keys->key, key_bytes), find_kernel(Cipher::aes, "openssl"));
     for (std::uint64_t number = 0; number * chunk <= text.size(); ++number) {
       const Bytes part = part_of(text, number * chunk, chunk);
