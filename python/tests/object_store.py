@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,10 @@ from typing import Any
 
 import fsspec
 import pytest
+
+
+# All stores of a process have the same buckets.
+_buckets = itertools.count(1)
 
 
 @dataclass
@@ -37,7 +42,6 @@ class Store:
 
     options: dict[str, Any]
     asked: Asked
-    buckets: int = 0
 
     @property
     def s3(self) -> Any:
@@ -51,8 +55,7 @@ class Store:
         s3_backends["123456789012"]["aws"].put_object(bucket, name, data)
 
     def new_bucket(self) -> str:
-        self.buckets += 1
-        name = f"bucket{self.buckets}"
+        name = f"bucket{next(_buckets)}"
         self.s3.mkdir(name)
         self.asked.reset()
         return name
