@@ -84,7 +84,7 @@ class Session {
   SessionOptions options_;
   fuse_session* session_ = nullptr;
   bool has_own_channels_ = false;  // a thread may have one of its own
-  std::optional<dev_t> device_;  // once it is mounted
+  std::optional<dev_t> device_;    // once it is mounted
   Descriptor end_;  // an event: becomes readable when the mount is to end, or has ended
   // The first thread has a channel. Each of the others has a ring, or else a channel, too.
   std::vector<Descriptor> channels_;

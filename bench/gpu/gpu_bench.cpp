@@ -175,7 +175,8 @@ int main(int argc, char** argv) {
     } else if (argument == "--full") {
       options.is_full = true;
     } else {
-      std::fprintf(stderr, "usage: gpu_bench [--seconds N] [--json FILE] [--study E1]... [--full]\n");
+      std::fprintf(stderr,
+                   "usage: gpu_bench [--seconds N] [--json FILE] [--study E1]... [--full]\n");
       return 2;
     }
   }

@@ -352,8 +352,8 @@ struct Part {
 };
 // E9 takes longest, so it is the first to be left out.
 constexpr Part parts[] = {
-    {"E1", &Studies::executors}, {"E2", &Studies::transfers}, {"E4", &Studies::tables},
-    {"E7", &Studies::ciphers},   {"E10", &Studies::together}, {"E17", &Studies::places},
+    {"E1", &Studies::executors},      {"E2", &Studies::transfers}, {"E4", &Studies::tables},
+    {"E7", &Studies::ciphers},        {"E10", &Studies::together}, {"E17", &Studies::places},
     {"E9", &Studies::inside_a_block},
 };
 
@@ -368,7 +368,8 @@ void measure_studies(GpuSession& session, const std::vector<std::string>& only, 
   }
   Studies studies(session, is_quick);
   for (const Part& part : parts) {
-    const bool is_wanted = only.empty() || std::find(only.begin(), only.end(), part.name) != only.end();
+    const bool is_wanted =
+        only.empty() || std::find(only.begin(), only.end(), part.name) != only.end();
     if (is_wanted && session.has_time_for(std::string(part.name) + " of the studies")) {
       (studies.*part.run)();
     }
