@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The examples of the pages about Python, run as they stand. Each runs in a process of its own: some data
-# tools start workers, or register what they open files with.
+# The examples of the pages about Python, run as they stand. Those of data tools run in processes of
+# their own, because some start workers, or register what they open files with.
 import importlib.util
 import pathlib
 import re
