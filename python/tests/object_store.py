@@ -13,7 +13,6 @@ from typing import Any
 import fsspec
 import pytest
 
-
 # All stores of a process have the same buckets.
 _buckets = itertools.count(1)
 

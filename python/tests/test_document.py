@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The examples of the pages about Python, run as they stand. Each runs in a process of its own: some
-# engines start workers, or register what they open files with.
+# The examples of the pages about Python, run as they stand. Those of data tools run in processes of
+# their own, because some start workers, or register what they open files with.
 import importlib.util
 import pathlib
 import re
@@ -11,7 +11,7 @@ import pytest
 from conftest import IS_EXHAUSTIVE
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = ["docs/python.md", "docs/engines.md", "python/README.md"]
+PAGES = ["docs/python.md", "docs/data-tools.md", "python/README.md"]
 EXAMPLES = [
     (page.rpartition("/")[2], number, code)
     for page in PAGES
@@ -36,7 +36,7 @@ def test_example(document, number, code, tmp_path, monkeypatch):
             pytest.skip(f"{name} is not installed")
         if name in HEAVY and not IS_EXHAUSTIVE:
             pytest.skip(f"{name} is tried with PAES_EXHAUSTIVE=1 alone")
-    if document != "engines.md":
+    if document != "data-tools.md":
         exec(compile(code, f"{document}, example {number}", "exec"), {})
         return
     path = tmp_path / "example.py"

@@ -116,7 +116,7 @@ class ListedFiles:
     ) -> Any:
         """List the files below a path, with `detail` and unless `sizes` is false with all sizes.
 
-        Engines take a file for empty if its size is None, and pass it over.
+        Data tools take a file for empty if its size is None, and pass it over.
         """
         found = self.fs.find(self._inner_name(path), *arguments, detail=detail, **options)
         return self._all_with_sizes(found, sizes) if detail else found

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines for data read and write encrypted files as they do plain ones.
+"""Tools for data read and write encrypted files as they do plain ones.
 
-Each test does the same to plain and to encrypted files. docs/engines.md shows the same steps.
+Each test does the same to plain and to encrypted files. docs/data-tools.md shows the same steps.
 """
 
 from __future__ import annotations
