@@ -9,13 +9,16 @@
 namespace paes::stream {
 
 Bytes PeekedSource::peek(std::size_t bytes) {
+  // A larger file's head is read alone: a source may be far away, where each byte counts.
   constexpr std::uint64_t small_file_bytes = std::uint64_t{16} << 10;
+  constexpr std::size_t page_bytes = 4096;
   const std::size_t had = first_.size();
   if (bytes > had && !has_ended_) {
-    const std::size_t wanted =
-        source_.is_seekable()
-            ? std::max(bytes, static_cast<std::size_t>(std::min(source_.bytes(), small_file_bytes)))
-            : bytes;
+    std::size_t wanted = bytes;
+    if (source_.is_seekable()) {
+      const std::uint64_t all = source_.bytes();
+      wanted = std::max(bytes, all <= small_file_bytes ? static_cast<std::size_t>(all) : page_bytes);
+    }
     first_.resize(wanted);
     const std::size_t got = read_head(source_, MutableBytes(first_).subspan(had), had);
     first_.resize(had + got);
