@@ -17,7 +17,8 @@ Bytes PeekedSource::peek(std::size_t bytes) {
     std::size_t wanted = bytes;
     if (source_.is_seekable()) {
       const std::uint64_t all = source_.bytes();
-      wanted = std::max(bytes, all <= small_file_bytes ? static_cast<std::size_t>(all) : page_bytes);
+      wanted =
+          std::max(bytes, all <= small_file_bytes ? static_cast<std::size_t>(all) : page_bytes);
     }
     first_.resize(wanted);
     const std::size_t got = read_head(source_, MutableBytes(first_).subspan(had), had);
