@@ -31,8 +31,8 @@ class Asked:
         self.sent = 0
 
     def note(self, request: tuple[str, str, int], asked_range: str) -> None:
-        """On a busy machine s3fs asks once more for a range whose answer it has not got; that counts
-        as one request, and its bytes count twice."""
+        """Counts a request. On a busy machine s3fs asks once more for a range whose answer it has
+        not got: that is one request, and its bytes count twice."""
         self.sent += request[2]
         place = (request[1], asked_range)
         if asked_range and place in self.ranges:
