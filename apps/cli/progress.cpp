@@ -26,7 +26,8 @@ constexpr milliseconds until_first = milliseconds(1000);
 constexpr milliseconds between = milliseconds(200);
 
 std::string clock_text(double seconds) {
-  const auto whole = static_cast<long>(std::min(seconds, 359999.0) + 0.5);
+  const auto halves = static_cast<long>(2 * std::min(seconds, 359999.0));
+  const long whole = (halves + 1) / 2;
   return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
