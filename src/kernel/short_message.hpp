@@ -91,7 +91,8 @@ struct ShortMessage {
             store_padded(text.out, at, text.bytes, Vector::xor2(hashed, keystream));
         hashed = Encrypts ? out : hashed;
       }
-      Register value = Vector::with_block(Vector::reverse_bytes(hashed), last, blocks - i * lanes);
+      Register value =
+          Vector::with_block(Vector::reverse_bytes(hashed), last, blocks - std::size_t{i} * lanes);
       value = Vector::xor2(value, chain);
       chain = Vector::zero();
       const Register middle = Vector::xor2(value, Vector::swap_halves(value));
