@@ -90,7 +90,7 @@ def test_bench_measures_every_mode(bench):
 
 def test_bench_has_the_studies_runs(bench):
     studies = bench[0]["studies"]
-    assert list(studies) == ["E1", "E2", "E4", "E7", "E9", "E10", "E17"]
+    assert list(studies) == ["E1", "E2", "E4", "E7", "E10", "E17", "E9"]
     for study in studies.values():
         assert study["measurements"]
         for row in study["measurements"]:
