@@ -40,6 +40,8 @@ def test_example(document, number, code, tmp_path, monkeypatch):
         exec(compile(code, f"{document}, example {number}", "exec"), {})
         return
     path = tmp_path / "example.py"
-    path.write_text(code)
+    path.write_text(f"{code}\nprint('reached its end')\n")
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    # The exit code says nothing more: while Python ends, a thread of pyarrow's that waits for
+    # a file system in Python may abort the process.
+    assert "reached its end" in done.stdout, done.stderr
