@@ -42,7 +42,7 @@ void in_its_folder(const Outcome& outcome, const Look& look) {
 
 // Another run's output has its name only for a while. A file of such a name that nobody writes is
 // the user's, or what a run left that was killed: it may hold plain text.
-// Of a payload alone only the name tells that it is encrypted.
+// A payload alone is encrypted, and only its name tells.
 void skip_unless_plain(Outcome& outcome, stream::Input& input) {
   const stream::FileFormat* const named = format_of_name(outcome.input);
   if (stream::is_temporary_name(stream::last_name(outcome.input)) &&

@@ -319,8 +319,9 @@ long syscall(long number, ...) {
 }
 """
 
-# With -DREFUSED=ENOSYS or another error, the system sets no ring up. With -DSLOW, it does so only after half a second. With -DFOREIGN, it refuses what a ring asks of
-# the mount, because that is not connected to it.
+# With -DREFUSED=ENOSYS or another error, the system sets no ring up. With -DSLOW, it does so only after
+# half a second. With -DFOREIGN, it refuses what a ring asks of the mount, because that is not connected
+# to it.
 RINGLESS = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -15,7 +15,7 @@ from paes import _paes
 from paes.errors import CorruptError, FailureError
 from paes.sources import ProcessLock, Ranges
 
-# Of the stored file: the first byte, and the one after the last.
+# Places in the stored file: the first byte, and the one after the last.
 Range: TypeAlias = "tuple[int, int]"
 # Fetches ranges of one file, all of them at once where the store can.
 Fetch: TypeAlias = Callable[[list[Range]], list[bytes]]
