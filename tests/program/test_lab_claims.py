@@ -310,7 +310,7 @@ def test_the_report_says_by_how_much_figures_may_be_disturbed(documents):
                            "print('\\n'.join(names['lab']('2026-11-27-h200.json', 'E9', 'E17')))", BENCH / "write_numbers"],
                           env={**program.clean_environment(), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True,
                           check=True).stdout
-    assert "E9, E17: what other programs used of the processors is not known" in made
+    assert "E9: what other programs used of the processors is not known" in made  # E17 goes by the device's own clock
 
 
 @pytest.mark.parametrize("least, others, outcome", [(9.0, None, "holds"), (9.0, 0.12, "holds"), (9.7, None, "in part")])
@@ -343,7 +343,7 @@ def test_no_verdict_compares_what_it_does_not_tell_the_range_of(documents, monke
         other = {"E1": "E15", "E15": "E1"}.get(experiment.name)
         assert {place for place in compared if place[0] != other} <= told, experiment.name
         seen += len(compared)
-    assert seen > 100
+    assert seen > 80
 
 
 def test_one_round_of_a_figure_that_is_not_named_judges_nothing(documents):
