@@ -234,6 +234,11 @@ std::optional<MountProcess> MountProcess::connect_to(const std::string& name,
   if (peer->pid > 0) {
     found.process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, peer->pid, 0)));
     found.number_ = peer->pid;
+    // What completes the writes of a killed program holds its socket, while another mount may
+    // already have the device.
+    if (found.process_.is_open() ? is_readable(found.process_.number()) : errno == ESRCH) {
+      return std::nullopt;
+    }
   }
   // If the connection has not ended, the number was still that of its process.
   if (is_readable(found.socket_.number())) {

@@ -91,6 +91,32 @@ TEST(MountPresence, TellsThatAllIsWritten) { EXPECT_EQ(end_of_program(true), End
 
 TEST(MountPresence, SilenceIsALoss) { EXPECT_EQ(end_of_program(false), End::lost); }
 
+// As what completes a killed mount's writes does, a child holds the socket of a program that ended.
+TEST(MountPresence, AHeldSocketOfAProgramThatIsGoneIsNotIts) {
+  const MountedPlace place = new_place();
+  int held[2];
+  ASSERT_EQ(pipe(held), 0);
+  const pid_t program = fork();
+  if (program == 0) {
+    MountPresence presence;
+    presence.announce(place.device);
+    if (MountProcess::find(place) && fork() != 0) {
+      _exit(0);
+    }
+    close(held[1]);
+    char byte = 0;
+    _exit(read(held[0], &byte, 1) == 0 ? 0 : 1);  // until the test is over
+  }
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(program), &ended, WEXITED | WNOWAIT), 0);
+  ASSERT_EQ(ended.si_status, 0) << "it has announced itself";
+  EXPECT_FALSE(MountProcess::find(place)) << "it is not waited for yet";
+  EXPECT_EQ(waitpid(program, nullptr, 0), program);
+  EXPECT_FALSE(MountProcess::find(place));
+  close(held[0]);
+  close(held[1]);
+}
+
 TEST(MountPresence, StillRunsWhenTheTimeIsOver) {
   FoundPresence found;
   ASSERT_TRUE(found.process);
