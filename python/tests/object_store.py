@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import fsspec
 import pytest
@@ -90,15 +92,18 @@ def running_store() -> Iterator[Store]:
     server = serving.make_server("127.0.0.1", 0, count, threaded=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
+    # Where a proxy leads to the world outside, it leads away from this server.
+    direct = mock.patch.dict(os.environ, no_proxy="127.0.0.1", NO_PROXY="127.0.0.1")
     try:
-        yield Store(
-            {
-                "key": "who",
-                "secret": "what",
-                "client_kwargs": {"endpoint_url": f"http://127.0.0.1:{server.server_port}"},
-            },
-            asked,
-        )
+        with direct:
+            yield Store(
+                {
+                    "key": "who",
+                    "secret": "what",
+                    "client_kwargs": {"endpoint_url": f"http://127.0.0.1:{server.server_port}"},
+                },
+                asked,
+            )
     finally:
         server.shutdown()
         thread.join()
