@@ -312,10 +312,7 @@ def test_the_report_says_by_how_much_figures_may_be_disturbed(documents):
         document, _ = e1_threads(documents, 1.5, others)
         for text in (markdown.make([experiment], [document]), re.sub("<[^>]*>", "", page.article(experiment, document, 0, ""))):
             assert ("Disturbed:" in text) == (said is not None) and (said is None or said in text)
-    made = subprocess.run([sys.executable, "-c", "import runpy, sys; names = runpy.run_path(sys.argv[1]); "
-                           "print('\\n'.join(names['lab']('2026-11-27-h200.json', 'E9', 'E17')))", BENCH / "write_numbers"],
-                          env={**program.clean_environment(), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True,
-                          check=True).stdout
+    made = written("lab", "2026-11-27-h200.json", "E9", "E17")
     assert "E9: what other programs used of the processors is not known" in made  # E17 goes by the device's own clock
 
 
@@ -354,6 +351,121 @@ def test_no_verdict_compares_what_it_does_not_tell_the_range_of(documents, monke
 
 def test_one_round_of_a_figure_that_is_not_named_judges_nothing(documents):
     rows = [{**row_of(quantity, number, executor="openmp", threads=2, direction="encrypt", bytes=size),
+def test_what_fails_a_rule_is_named_beside_what_does_not():
+    """Where all parts fail, the outcome says so. What was not measured is another matter."""
+    for parts, said in (([("a", True), ("b", False), ("b", False)], "here; what fails the rule: b; no c"),
+                        ([("a", None), ("b", False)], "here; what fails the rule: b; too near to the limit to be said: a; no c"),
+                        ([("a", False), ("b", False)], "here; no c"), ([("a", True)], "here; no c")):
+        assert markdown.words(judged(parts, ["here"], "rule", ["no c"]).here) == said
+
+
+def test_a_size_that_surely_fails_is_named_among_those_in_doubt(documents):
+    """E3: of the other size the rounds say nothing."""
+    rows = [row_of(quantity, number, spread, executor="openmp", threads=2, direction="encrypt", bytes=size)
+            for size, speedup, spread in ((1024, 1.3, 0.01), (MIB, 1.9, 0.3)) for quantity, number in (("time", 1.0), ("speedup", speedup))]
+    verdict = verdict_of(document_of(documents, "E1", rows), "E3", "pousa.openmp-scales")
+    assert verdict.outcome == "open"
+    assert "what fails the rule: 1 KiB; too near to the limit to be said: 1 MiB" in markdown.words(verdict.here)
+
+
+def test_what_is_in_doubt_tells_by_what_range(documents):
+    """E7: speedups that are alike, whose rounds lie far apart. What was not measured has no range to tell."""
+    ciphers = {"des-ede3-ecb": {MIB: 12.5, 16 * MIB: 13.0}, "aes-256-ecb": {MIB: 6.0, 16 * MIB: 6.1}}
+    rows = ciphers_on_device({**dict.fromkeys(e07.CIPHERS, {MIB: 1.0}), **ciphers})
+    verdict = verdict_of(document_of(documents, "E7", ranges(rows, 0.2)), "E7", "pizzuti.constant-speedup")
+    words = markdown.words(verdict.here)
+    assert verdict.outcome == "open" and verdict.rule
+    assert "too near to the limit to be said: des-ede3-ecb, aes-256-ecb; half the range of the rounds is at most 20.0 %" in words
+    rows = [row for row in rows if row["of"]["executor"] != "cuda"]
+    assert "half the range" not in markdown.words(verdict_of(document_of(documents, "E7", rows), "E7", "pizzuti.speedups").here)
+
+
+@pytest.mark.parametrize("number, more, near", [(1.1529, None, None), (1.1551, True, None), (1.0855, None, None), (1.0847, None, True)])
+def test_figures_are_compared_as_they_are_shown(number, more, near):
+    """A reader has three digits: where 15 % are in doubt, 1.15 is not more than one, and 1.09 is not within a quarter."""
+    value = values.Value(number, ("measured:E1/0/median",))
+    assert judgement.is_more(value, 1, 0.15) is more and judgement.is_near(value, 1, judgement.QUARTER, 0.15) is near
+    assert values.as_shown(value) == float(str(value)) and values.as_shown(number) == number
+    for other in (values.Value(5312, ()), values.Value(0, ()), values.Value(-0.98765, ()), values.Value(9.996, ())):
+        assert values.shown(values.as_shown(other)) == str(other)
+    assert values.as_shown(values.given(24)) == 24
+
+
+@pytest.mark.parametrize("steps, outcome", [
+    ([True, True], "holds"), ([False, True], "in part"), ([None, True], "in part"), ([None, None], "open"), ([False, None], "open"),
+    ([False, False], "does not hold"), ([None, False], "does not hold")])
+def test_what_surely_passes_the_weaker_limit_holds_in_part(steps, outcome):
+    assert judgement.in_steps(*steps) == outcome
+
+
+def test_a_call_within_a_factor_of_two_holds_in_part_though_a_quarter_is_in_doubt(documents, monkeypatch):
+    ways = {1: [{"rate": 0.2, "schedule": (first, 900)} for first in (530, 650, 800)]}
+    document, _ = speculation(documents, monkeypatch, ways, cores=2)
+    verdict = verdict_of(document, "E11", "waeslib.schedule-constant")
+    assert verdict.outcome == "in part" and "too near to the limit to be said: by requests of 1 client" in markdown.words(verdict.here)
+
+
+def test_decryption_that_was_not_measured_is_named(documents):
+    """The claim is of all programs."""
+    rows = [row_of(quantity, number, executor=executor, direction=direction, bytes=MIB, **of)
+            for executor, of in (("sequential", {"threads": 1}), ("openmp", {"threads": 2}), ("mpi", {"ranks": 2}), ("cuda", {}))
+            for quantity, number, direction in (("time", 1.0, "encrypt"), ("time", 1.1, "decrypt"), ("speedup", 1.9, "encrypt"))]
+    for without, outcome, said in (((), "holds", ""), (("mpi",), "in part", "decryption with MPI was not measured"),
+                                   (("mpi", "cuda"), "in part", "decryption with MPI and CUDA was not measured")):
+        these = [row for row in rows if row["of"]["executor"] not in without]
+        verdict = verdict_of(document_of(documents, "E1", these), "E1", "pousa.decryption")
+        words = markdown.words(verdict.here)
+        assert verdict.outcome == outcome and said in words and ("not measured" in words) == bool(said)
+
+
+def test_what_a_device_timed_is_judged_though_others_used_the_processors(documents):
+    """E17: all but its streams, which the host times."""
+    document = threads_and_memory(documents[0], lambda place, on_one, count: 10.0 if count == 256 else 9.0)
+    document["experiments"]["E17"]["others"] = 0.5
+    assert verdict_of(document, "E17", "ci-aim.threads-a-block").outcome == "holds"
+    assert verdict_of(document, "E17", OURS).outcome == "disturbed"
+
+
+@pytest.mark.parametrize("others, outcomes", [(None, ("open", "holds")), (0.01, ("in part", "holds")), (0.3, ("open", "disturbed"))])
+def test_the_share_that_a_devices_run_measured_is_in_its_verdicts(others, outcomes):
+    """The recorded run lacks it, and what 15 % leave in doubt is open."""
+    document = tables.load(results.COMMITTED / "2026-11-27-h200-studies.json")
+    for study in document["bench"]["studies"].values():
+        assert "others" not in study
+        study |= {} if others is None else {"others": others}
+    assert schemas.first_violation(document, "gpu.schema.json") is None
+    as_lab = device.as_lab_result(document)
+    assert tuple(verdict_of(as_lab, name, claim).outcome for name, claim in (
+        ("E4", "ci-aim.reduction-cuda"), ("E3", "pousa.cuda-magnitude"))) == outcomes
+
+
+def written(kind, *words):
+    """What `./dev numbers` writes into a block."""
+    code = "import runpy, sys; print('\\n'.join(runpy.run_path(sys.argv[1])[sys.argv[2]](*sys.argv[3:])))"
+    return subprocess.run([sys.executable, "-c", code, BENCH / "write_numbers", kind, *words],
+                          env={**program.clean_environment(), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True,
+                          check=True).stdout.strip()
+
+
+def test_each_study_has_what_it_did_to_itself():
+    """E3 has a claim of a second study: no sentence of one stands under the other's name."""
+    paragraphs = written("did", "E1", "E2", "E3").split("\n\n")
+    studies = [re.match(r"\*What the study did \((.*?)\):\* ", paragraph)[1] for paragraph in paragraphs]
+    assert studies == ["Pousa's thesis", "Pousa, Sanz, De Giusti"]
+    for claim in map(claims.claim, dict.fromkeys(name for experiment in all_experiments()[:3] for name in experiment.did)):
+        at = [place for place, paragraph in enumerate(paragraphs) if markdown.told(claim.id) in paragraph]
+        assert [studies[place] for place in at] == [published.short(claim.study)], claim.id
+    assert written("did", "E16").startswith("*What the study did (Pousa, Sanz, De Giusti):* ")
+
+
+def test_a_remark_names_its_study_and_stands_alone():
+    said = {f"- On {claim.source}: {markdown.words(claim.remark)}" for claim in claims.table().values() if claim.remark}
+    for names in (("E1", "E2", "E3"), ("E7",)):
+        assert set(written("remarks", *names).splitlines()) <= said
+    for claim in claims.table().values():
+        assert not re.match(r"Its |It |By its sequential", markdown.words(claim.remark)), claim.id
+
+
              "rounds": 1 if size == MIB else 3}
             for size in (1024, MIB, 2 * MIB) for quantity, number in (("time", 1.0), ("speedup", 1.9 + size / 1e9))]
     assert verdict_of(document_of(documents, "E1", rows), "E1", "pousa.all-faster").outcome == "open"
