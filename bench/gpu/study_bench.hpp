@@ -10,6 +10,7 @@
 #include "cuda/device_kernel.hpp"
 #include "cuda/memory.hpp"
 #include "gpu/host_to_host.hpp"
+#include "gpu/processor_use.hpp"
 #include "gpu/study_kernels.hpp"
 #include "raw_start.hpp"
 
@@ -88,18 +89,20 @@ class StudyBench {
         expected_(bytes_),
         by_processor_(bytes_) {}
 
-  // Notes under which experiment results are recorded, and how long it takes.
+  // Notes under which experiment results are recorded, how long it takes, and how much of the
+  // processors other programs use meanwhile.
   class Section {
    public:
     Section(StudyBench& studies, const char* name)
         : studies_(studies), start_(std::chrono::steady_clock::now()) {
       std::printf("the studies: %s\n", name);
       std::fflush(stdout);
-      studies.session_.report.studies.push_back({name, 0, {}, {}});
+      studies.session_.report.studies.push_back({name, 0, {}, {}, {}});
     }
     ~Section() {
       studies_.study().seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+      studies_.study().others = use_.of_others();
     }
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
@@ -107,6 +110,7 @@ class StudyBench {
    private:
     StudyBench& studies_;
     std::chrono::steady_clock::time_point start_;
+    ProcessorUse use_;
   };
 
   [[nodiscard]] Study& study() { return session_.report.studies.back(); }

@@ -59,7 +59,8 @@ def as_lab_result(document):
         raise ValueError("the device is emulated, and its figures mean nothing")
     experiments = {
         name: {"outcome": "measured", "date": document["date"], "seconds": study["seconds"],
-               "measurements": study["measurements"], "left_out": study["left_out"]}
+               "measurements": study["measurements"], "left_out": study["left_out"],
+               **{key: study[key] for key in ("others",) if key in study}}
         for name, study in bench["studies"].items() if study["measurements"]}
     if "E1" in experiments:
         experiments["E3"] = {**experiments["E1"], "outcome": "derived", "measurements": [], "left_out": []}

@@ -122,6 +122,11 @@ def test_bench_has_the_studies_runs(bench):
 def test_tables_lie_in_every_memory_with_every_number_of_threads(bench):
     rows = bench[0]["studies"]["E17"]["measurements"]
     counts = (64, 128, 256, 512, 1024)
+def test_each_study_has_what_other_programs_used(bench):
+    for study in bench[0]["studies"].values():
+        assert 0 <= study["others"] <= 1
+
+
     ways = {(place, blocks, count) for place in ("compute", "constant", "global", "shared")
             for blocks in ("one", "all") for count in counts}
 

@@ -96,6 +96,8 @@ def of_a_gpu(tmp_path_factory):
                        env=program.clean_environment(PAES_EMULATED_DEVICE="1"), capture_output=True, check=True)
         bench = json.loads((folder / "bench.json").read_text())
         studies |= bench["studies"]
+    for study in studies.values():
+        study["others"] = 0.0  # however busy the tests' machine is
     bench["studies"] = studies
     bench["device"] |= {"emulated": False, "name": "A <GPU>", "architecture": "sm_90"}
     document = {"command": "gpu bench", "date": "2026-11-21T00:00:00Z", "commit": "0123456789ab", "nvcc": "13.0.88",
