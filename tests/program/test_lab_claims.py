@@ -23,6 +23,7 @@ from experiments import e01_executors as e01  # noqa: E402
 from experiments import e04_compute_and_tables as e04  # noqa: E402
 from experiments import e07_3des_and_aes as e07  # noqa: E402
 from experiments import e08_schedules as e08  # noqa: E402
+from experiments import e09_inside_a_block as e09  # noqa: E402
 from experiments import e11_speculation as e11  # noqa: E402
 from experiments import e18_other_ciphers as e18  # noqa: E402
 from experiments import e17_threads_and_memory as e17  # noqa: E402
@@ -1566,18 +1567,21 @@ def test_e7_says_to_what_direction_its_speedups_belong(documents):
         assert "to encrypt" in markdown.words(verdict_of(document, "E7", f"pizzuti.{claim}").here), claim
 
 
-def inside_a_block(documents, processor):
-    """The recorded document with E9's ways on a device, and of the processor's threads if they were measured."""
+def inside_a_block(documents, processor, executor="openmp", alone=()):
+    """The recorded document with E9's ways on a device, and of the processor's threads, or its one, if they were measured.
+    `alone`: ways and their seconds for the second size."""
     rows = []
     for size, grid, inside in ((3600, 0.05, 0.5), (84992, 1.2, 0.7), (4499968, None, 1.8)):
         for split, seconds in (("blocks", 1e-4), ("inside", inside * 1e-4), ("grid", grid)):
             of = dict(split=split, executor="cuda", bytes=size)
             if seconds is not None:
                 rows += [row_of("time", seconds, **of), row_of("rate to across", 1e-4 / seconds, **of)]
-        if processor:
+        if processor and executor == "sequential":
+            rows.append(row_of("time", processor, split="blocks", executor=executor, bytes=size))
+        elif processor:
             rows += [row for split in ("blocks", "inside") for row in (
-                row_of("time", processor, split=split, threads=2, executor="openmp", bytes=size),
-                row_of("rate to across", 0.5, split=split, threads=2, executor="openmp", bytes=size))]
+                row_of("time", processor, split=split, threads=2, executor=executor, bytes=size),
+                row_of("rate to across", 0.5, split=split, threads=2, executor=executor, bytes=size))]
     return document_of(documents, "E9", rows)
 
 
@@ -1641,6 +1645,9 @@ def ciphers_on_device(speedups, seconds=None):
                      row_of("rate to aes-256-ecb", 1 / thread, executor="sequential", kernel="compute", **of)]
             # What the same text took from pinned memory must judge nothing.
             for memory, factor in (("pageable", 1), ("pinned", 1000)):
+    for split, seconds in alone:
+        of = dict(split=split, executor="cuda", bytes=84992)
+        rows += [row_of("time", seconds, **of), row_of("rate to across", 1e-4 / seconds, **of)]
                 mine = dict(executor="cuda", kernel="cuda_compute", memory=memory, **of, **way)
                 rows += [row_of("time", thread / speedup / factor, **mine), row_of("speedup", speedup * factor, **mine),
                          row_of("rate to aes-256-ecb", 1.0, **mine)]
@@ -1661,6 +1668,43 @@ BEFORE, AT = {256: 0.2, KIB: 0.4, 2 * KIB: 0.7}, {64 * KIB: 5.0, 512 * KIB: 6.0,
     ({MIB: 12.5, 16 * MIB: 13.0}, {MIB: 6.0, 16 * MIB: 9.0}, "in part"),
     ({MIB: 12.5, 16 * MIB: 40.0}, {MIB: 6.0, 16 * MIB: 9.0}, "does not hold"),
     ({64 * KIB: 3.0, 512 * KIB: 12.5, MIB: 13.0}, {64 * KIB: 3.0, 512 * KIB: 6.0, MIB: 6.1}, "holds"),
+def device_table_of_e9(document):
+    (table,) = [table for table in presentation(next(one for one in all_experiments() if one.name == "E9"), document)[0].tables
+                if "CUDA" in table.caption]
+    return {row[0]: row[1:] for row in table.rows}
+
+
+@pytest.mark.parametrize("processor, outcome", [(1e-3, "holds"), (0.1, "in part"), (9.0, "does not hold")])
+def test_steps_on_a_device_are_compared_with_the_one_thread_beside_them(documents, processor, outcome):
+    """What the device's own program measures."""
+    document = inside_a_block(documents, processor, "sequential")
+    verdict = verdict_of(document, "E9", "meyer.no-cuda-speedup")
+    words = markdown.words([*verdict.here, verdict.rule])
+    assert verdict.outcome == outcome and "times as long as one thread across blocks (85 KB)" in words
+    assert "longer than one thread at each size" in words and values.shown(1.2 / processor) in words
+    assert [float(cell) for cell in device_table_of_e9(document)["one thread of the processor, across blocks"]] == [processor] * 3
+
+
+def test_ways_that_were_too_slow_for_the_largest_size_are_named(documents):
+    for claim in ("no-cuda-speedup", "cuda-overhead-grows"):
+        verdict = verdict_of(inside_a_block(documents, 1e-3), "E9", f"meyer.{claim}")
+        assert verdict.outcome == "holds" and "; 4.5 MB was not measured in this way" in markdown.words(verdict.here)
+
+
+@pytest.mark.parametrize("copies, outcome, said", [
+    (0.6, "holds", None), (0.5, "holds", None), (0.3, "in part", "what fails the rule: half of the time"),
+    (1e-4, "does not hold", None)])
+def test_copies_without_launches_say_what_copies_cost(documents, copies, outcome, said):
+    """On a device that takes 1 s with both for 85 KB, and 0.00007 s with neither."""
+    document = inside_a_block(documents, None, alone=(("steps", 1.0), ("copies", copies), ("launches", 0.4)))
+    verdict = verdict_of(document, "E9", "meyer.transfers-reason")
+    words = markdown.words(verdict.here)
+    assert verdict.outcome == outcome and (said is None or said in words)
+    assert f"{values.shown(100 * copies)} % of the time with a launch for each step as well (85 KB)" in words
+    assert f"such launches with one copy of all took {values.shown(0.4 / 0.7e-4)} times as long" in words
+    assert {e09.CUDA_NAMES[split] for split in ("copies", "launches", "steps", "grid")} <= set(device_table_of_e9(document))
+
+
     ({64 * KIB: 3.0, MIB: 13.0}, {64 * KIB: 3.0, MIB: 6.1}, "open")])
 def test_a_speedup_that_stays_is_the_same_from_a_buffer_on(documents, des, aes, outcome):
     verdict = e7_verdict(documents, "pizzuti.constant-speedup", {"des-ede3-ecb": des, "aes-256-ecb": aes})
