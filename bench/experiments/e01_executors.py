@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E1: AES-128 with every step computed, on data of 1 KiB to 255 MiB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.judgement import OUTCOMES, QUARTER, TWICE, is_at_least
 from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
 from laboratory.values import derive, given, size
@@ -18,7 +18,8 @@ def measure(lab):
     contests.threads(lab, sizes=sizes, counts=counts, rounds=rounds, first="speedup")
     leave_out_above(lab, "encryption", sizes, "for the time; --full has it")
     sizes = lab.sizes(lab.pick(SIZES[:3], SIZES[:4]))
-    contests.threads(lab, sizes=sizes, counts=counts, rounds=rounds, directions=("decrypt",), first="speedup")
+    with lab.part("decryption"):
+        contests.threads(lab, sizes=sizes, counts=counts, rounds=rounds, directions=("decrypt",), first="speedup")
     leave_out_above(lab, "decryption", sizes, "for the time")
     if counts == (1,):
         lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
@@ -37,7 +38,7 @@ def measure_ranks(lab, rounds):
     few = lab.powers_of_two()
     # 1 is the first, because speedups are over one rank.
     counts = list(dict.fromkeys([1, *lab.ranks([*few, 4] if few[-1] < 4 and not lab.quick else few)]))
-    try:
+    with lab.part("MPI"):
         mpi.program()
         for kind, quantity, usual in (("memory", "time", lab.pick(SIZES[:4], SIZES[:5])),
                                       ("scatter", "time with scatter and gather", lab.pick(SIZES[1:3], SIZES[1:4]))):
@@ -48,8 +49,6 @@ def measure_ranks(lab, rounds):
                     record_ranks(lab, quantity, {ranks: rows[ranks][place] for ranks in counts})
             leave_out_above(lab, quantity.replace("time", "MPI") if kind == "scatter" else "MPI in memory", usual,
                             "for the time: each run is checked by encrypting and decrypting once more")
-    except Unavailable as reason:
-        lab.leave_out("MPI", str(reason))
 
 
 def runs_of_a_turn(sizes):

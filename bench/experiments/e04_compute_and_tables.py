@@ -2,7 +2,7 @@
 """E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared by executor: one
 thread, OpenMP, MPI and CUDA; and which of the two gains most where."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.judgement import by_parts
 from laboratory.published import label, look_up, value as published
 from laboratory.values import derive, given, size
@@ -19,19 +19,22 @@ REDUCTION = "pousa_ci_aim/reduction_percent_aim_over_ci"
 def measure(lab):
     sizes = lab.sizes(lab.pick(SIZES[:3], SIZES))
     counts = lab.threads((1, lab.cores))
-    for count in counts:
-        contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=(count,), rounds=3,
-                         first="ratio to compute")
+    contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=counts[:1], rounds=3, first="ratio to compute")
+    for count in counts[1:]:
+        with lab.part(f"{', '.join(KERNELS)} with {plural(count, 'thread')}"):
+            contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=(count,), rounds=3, first="ratio to compute")
     if len(counts) > 1:
-        contests.threads(lab, sizes=sizes, kernels=(TABLES,), counts=counts, rounds=3, first="speedup",
-                         has_times=False)
+        with lab.part(f"the speedup of {TABLES}"):
+            contests.threads(lab, sizes=sizes, kernels=(TABLES,), counts=counts, rounds=3, first="speedup",
+                             has_times=False)
     else:
         lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
     if lab.quick and "sizes" not in lab.chosen:
         lab.leave_out(" and ".join(map(size, SIZES[3:])), "for the time; --full has them")
     # 1 is the first, because speedups are over one rank.
-    measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cluster.slots or lab.cores))])),
-                  lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
+    with lab.part("MPI"):
+        measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cluster.slots or lab.cores))])),
+                      lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
     device.measure_too(lab, "E4")
 
 
@@ -39,12 +42,8 @@ def measure_ranks(lab, counts, sizes):
     """Both kernels and all numbers of ranks take turns, each rank with its share of the data in its memory."""
     entrants = {(kernel, ranks): (ranks, "--cipher", ECB, "--kernel", kernel, "--threads", 1, "--runs", 1)
                 for ranks in counts for kernel in (COMPUTE, TABLES)}
-    try:
-        mpi.program()
-        rows = mpi.all_in_turns(lab, entrants, "memory", sizes, rounds=lab.pick(2, 3), where=lab.cluster)
-    except Unavailable as reason:
-        lab.leave_out("MPI", str(reason))
-        return
+    mpi.program()
+    rows = mpi.all_in_turns(lab, entrants, "memory", sizes, rounds=lab.pick(2, 3), where=lab.cluster)
     for place, size_ in enumerate(sizes):
         record_ranks(lab, {entrant: by_size[place] for entrant, by_size in rows.items()}, size_)
     if "sizes" not in lab.chosen:

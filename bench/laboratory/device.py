@@ -43,11 +43,12 @@ def measure(lab, name):
 
 
 def measure_too(lab, name):
-    """Measures for an experiment that also uses the processor. A missing device is noted; nothing is thrown."""
-    try:
-        measure(lab, name)
-    except Unavailable as reason:
-        lab.leave_out("CUDA", f"no device: {reason}")
+    """Measures for an experiment that also uses the processor. A missing device is noted, and so is a want of time."""
+    with lab.part("CUDA"):
+        try:
+            measure(lab, name)
+        except Unavailable as reason:
+            raise Unavailable(f"no device: {reason}") from reason
 
 
 def as_lab_result(document):

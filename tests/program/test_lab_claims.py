@@ -28,8 +28,8 @@ from experiments import e11_speculation as e11  # noqa: E402
 from experiments import e18_other_ciphers as e18  # noqa: E402
 from experiments import e17_threads_and_memory as e17  # noqa: E402
 from laboratory import (  # noqa: E402
-    claims, contests, distil, judgement, lab, markdown, mpi, page, published, results, schemas, tables, values)
-from laboratory.experiment import OURS, Measured, Shown, Unavailable, Verdict  # noqa: E402
+    claims, contests, device, distil, judgement, lab, markdown, mpi, page, published, results, schemas, tables, values)
+from laboratory.experiment import OURS, Measured, OutOfTime, Shown, Unavailable, Verdict, judged  # noqa: E402
 from laboratory.presentation import presentation  # noqa: E402
 
 RESULTS = sorted([*BENCH.glob("results/*-lab-*.json"), *BENCH.glob("results/*-h200.json")])
@@ -1376,7 +1376,74 @@ def test_without_mpirun_ranks_are_left_out_with_the_reason(monkeypatch, document
         raise Unavailable("no mpirun is installed")
     monkeypatch.setattr(mpi, "program", none)
     measured = quiet_lab()
-    e04.measure_ranks(measured, (1, 2), [MIB])
+def stopped_after(monkeypatch, count, ranks):
+    """Lets so many programs of E1, E4, E7 or E8 end before the time is over. `ranks`: what becomes of those of ranks."""
+    asked = []
+
+    def fake(kind, *arguments, **_):
+        if len(asked) == count:
+            raise OutOfTime("paes-bench: was stopped when no time was left")
+        options = {key: str(value).split(",") for key, value in zip(arguments[::2], arguments[1::2])}
+        asked.append(options)
+        return {"results": [
+            {"cipher": cipher, "direction": options["--direction"][0], "kernel": kernel, "split": "pieces",
+             "schedule": schedule, "threads": int(threads), "oversubscribed": False,
+             "piece_bytes": int(options["--piece"][0]), "bytes": int(options["--size"][0]), "rounds": 3, "seconds_median": 1.0, "seconds_min": 1.0,
+             "seconds_max": 1.0, "ratio_to_first": dict.fromkeys(("median", "min", "max"), 1.0)}
+            for cipher in options["--cipher"] for kernel in options["--kernel"] for threads in options["--threads"]
+            for schedule in (["serial"] if threads == "1" else options["--schedule"])]}
+
+    def program_of_ranks():
+        raise ranks
+    monkeypatch.setattr(contests.programs, "paes_bench", fake)
+    monkeypatch.setattr(mpi, "program", program_of_ranks)
+    monkeypatch.setattr(e08, "measure_files", lambda *_: None)  # whose program is another
+    monkeypatch.setattr(device.programs, "cuda_reason", lambda: "there is none")
+    return asked
+
+
+@pytest.mark.parametrize("name, runs", [("E1", 7), ("E4", 9), ("E7", 9), ("E8", 10)])
+def test_what_ended_before_the_time_was_over_is_kept_and_shown(documents, monkeypatch, name, runs):
+    """Whichever program is stopped, unless it is the first. --continue measures the rest."""
+    (experiment,) = [one for one in all_experiments() if one.name == name]
+    for count in range(runs + 1):
+        asked = stopped_after(monkeypatch, count, Unavailable("no mpirun is installed"))
+        measured = quiet_lab()
+        document = of_all_experiments(documents)
+        outcome, reason = lab.take(experiment, measured, document)
+        assert len(asked) == count
+        assert outcome == ("measured" if count else results.LEFT_OUT), (count, reason)
+        if count:
+            assert measured.is_cut == (count < runs)
+            document["experiments"][name] |= {"measurements": measured.measurements, "left_out": measured.left_out, "others": 0.0}
+            shown = presentation(experiment, document)[0]
+            assert set(shown.verdicts) == set(experiment.verdicts) and shown.tables
+            said = [row for row in measured.left_out if row["why"] == "paes-bench: was stopped when no time was left"]
+            assert bool(said) == (count < runs)
+    assert ({"what": "MPI", "why": "no mpirun is installed"} in measured.left_out) == (name in ("E1", "E4"))
+
+
+def test_ranks_that_are_stopped_leave_the_threads_there(monkeypatch):
+    stopped_after(monkeypatch, None, OutOfTime("mpirun: was stopped when no time was left"))
+    for name in ("E1", "E4"):
+        measured = quiet_lab()
+        outcome, _ = lab.take(next(one for one in all_experiments() if one.name == name), measured, {"experiments": {}})
+        assert outcome == "measured" and measured.is_cut and measured.measurements
+        assert {"what": "MPI", "why": "mpirun: was stopped when no time was left"} in measured.left_out
+
+
+def test_the_time_that_is_left_is_no_more_than_until_the_run_ends(monkeypatch):
+    """A busy machine takes four times as long, but a quick run does not."""
+    experiments = [one for one in all_experiments() if one.name in ("E1", "E4", "E7", "E8")]
+    progress = lab.Progress(experiments, "quick", lab.time.monotonic() + 60)
+    progress.end(400)
+    assert 55 < progress.left() <= 60
+    assert lab.Progress(experiments, "quick", lab.time.monotonic() - 1).left() == 0
+    assert lab.Progress(experiments, "full").left() == sum(one.seconds["full"] for one in experiments)
+
+
+    with measured.part("MPI"):
+        e04.measure_ranks(measured, (1, 2), [MIB])
     assert measured.left_out == [{"what": "MPI", "why": "no mpirun is installed"}] and not measured.measurements
     verdict = verdict_of(lab_with(documents, "E4", lambda rows: [
         row for row in rows if row["of"]["executor"] != "mpi"]), "E4", "ci-aim.reduction-mpi")
