@@ -140,7 +140,7 @@ def judge_ctr(measured):
     """In speed, and on a device in speedup as well."""
     parts, here = [], []
     for executor, direction, name, size_, ratio in ctr_to_ecb(measured):
-        parts.append((f"{name}, {direction}, {WHERE[executor]}", measured.is_near(ratio, 1, TENTH)))
+        parts.append((f"{name} ({direction}, {WHERE[executor]})", measured.is_near(ratio, 1, TENTH)))
         here += ["; " if here else "CTR took ", ratio,
                  f" times as long as ECB to {direction} {size(size_)} {WHERE[executor]} with {name}"]
     missing = ["the speedup was not compared, for no CUDA device was measured"]
@@ -211,7 +211,8 @@ def judge_crossover(measured):
         core, device_ = crossing(measured, cipher)
         is_there = core is not None and device_ is not None
         claimed = KB * float(kibibytes(f"pizzuti/sequential_faster_below/{name}"))
-        held += [(cipher, is_there), (cipher, is_there and core <= claimed <= device_)]
+        held += [(f"a size for {cipher}", is_there),
+                 (f"the size that is said of {cipher}", is_there and core <= claimed <= device_)]
         speedups = speedups_on_device(measured, cipher)
         by += speedups.values()
         here += ["; " if here else "to encrypt with ", f"{cipher}: one core was faster ",

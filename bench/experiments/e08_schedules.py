@@ -6,7 +6,7 @@ from laboratory import contests, scratch
 from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.judgement import BUSY
 from laboratory.published import label, value as published
-from laboratory.values import best, derive, given, size
+from laboratory.values import as_shown, best, derive, given, size
 
 KB, MB = 1000, 1000 * 1000
 SIZES = [3600, 85 * KB, 4500 * KB, 50 * MB, 110 * MB, 685 * MB]  # the study's
@@ -241,9 +241,9 @@ def judge_levelling(measured, blocks, cores):
 def gains_less(measured, fewer, more, gain, limit):
     """Whether a gain is less than a limit. How far it may be off is the doubt of the speedups, of which it is made."""
     off = measured.doubt(fewer, more)
-    if float(gain) + off < limit:
+    if as_shown(gain) + off < limit:
         return True
-    return False if float(gain) - off >= limit else None
+    return False if as_shown(gain) - off >= limit else None
 
 
 def judge_linear(measured, blocks, cores):
@@ -260,7 +260,7 @@ def judge_linear(measured, blocks, cores):
     small, static, dynamic = (found[name][2] for name in ("small", "static", "dynamic"))
 
     def adds_more(name):
-        gap, off = float(static) - float(found[name][2]), measured.doubt(*found["static"][:2], *found[name][:2])
+        gap, off = as_shown(static) - as_shown(found[name][2]), measured.doubt(*found["static"][:2], *found[name][:2])
         return True if gap > max(BUSY, off) else None if off > BUSY and gap > -off else False
     return judged((("more data", adds_more("small")), ("the schedule", adds_more("dynamic"))),
                   [f"in blocks, the step from {counts[-2]} to {counts[-1]} threads added ", static,

@@ -52,7 +52,7 @@ FORMULAS = {
     "KiB": lambda said: float(said.removesuffix("KB")),
     "half range": lambda median, least, most: 100 * (most - least) / (2 * median),
     "times for percent less": lambda percent: 1 / (1 - percent / 100),
-    "to the sum": lambda one, first, second: 1 / (first / one + second / one),
+    "sum to": lambda first, second, one: first / one + second / one,
     "times a core": lambda rate, speedup, seconds, count: (rate * 1e9) / ((count / seconds) / speedup),
     "bytes meanwhile": lambda seconds, items, other, count: (seconds / items) * (count / other),
     "percent for both": lambda one, other, all: one / all * 100 + other / all * 100,
