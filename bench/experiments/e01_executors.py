@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """E1: AES-128 with every step computed, on data of 1 KiB to 255 MiB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.judgement import OUTCOMES, QUARTER, TWICE, is_at_least
 from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
-from laboratory.values import derive, given, size
+from laboratory.values import as_shown, derive, given, size
 
 KB, MB = 1 << 10, 1 << 20
 SIZES = [KB, 512 * KB, MB, 15 * MB, 128 * MB, 255 * MB]  # the study's
@@ -18,7 +18,8 @@ def measure(lab):
     contests.threads(lab, sizes=sizes, counts=counts, rounds=rounds, first="speedup")
     leave_out_above(lab, "encryption", sizes, "for the time; --full has it")
     sizes = lab.sizes(lab.pick(SIZES[:3], SIZES[:4]))
-    contests.threads(lab, sizes=sizes, counts=counts, rounds=rounds, directions=("decrypt",), first="speedup")
+    with lab.part("decryption"):
+        contests.threads(lab, sizes=sizes, counts=counts, rounds=rounds, directions=("decrypt",), first="speedup")
     leave_out_above(lab, "decryption", sizes, "for the time")
     if counts == (1,):
         lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
@@ -37,7 +38,7 @@ def measure_ranks(lab, rounds):
     few = lab.powers_of_two()
     # 1 is the first, because speedups are over one rank.
     counts = list(dict.fromkeys([1, *lab.ranks([*few, 4] if few[-1] < 4 and not lab.quick else few)]))
-    try:
+    with lab.part("MPI"):
         mpi.program()
         for kind, quantity, usual in (("memory", "time", lab.pick(SIZES[:4], SIZES[:5])),
                                       ("scatter", "time with scatter and gather", lab.pick(SIZES[1:3], SIZES[1:4]))):
@@ -48,8 +49,6 @@ def measure_ranks(lab, rounds):
                     record_ranks(lab, quantity, {ranks: rows[ranks][place] for ranks in counts})
             leave_out_above(lab, quantity.replace("time", "MPI") if kind == "scatter" else "MPI in memory", usual,
                             "for the time: each run is checked by encrypting and decrypting once more")
-    except Unavailable as reason:
-        lab.leave_out("MPI", str(reason))
 
 
 def runs_of_a_turn(sizes):
@@ -167,20 +166,17 @@ def judge_all_faster(measured):
         del missing[of["executor"]]
         speedups = {size_: measured.value("speedup", bytes=size_, **of)
                     for size_ in measured.factors("bytes", "speedup", **of)}
-        faster = {size_: measured.is_more(speedup, 1) for size_, speedup in speedups.items()}
-        slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
-        parts += [(f"{name} at {size(size_)}", is_faster) for size_, is_faster in faster.items()]
+        parts += [(f"{name} at {size(size_)}", measured.is_more(speedup, 1)) for size_, speedup in speedups.items()]
         by += speedups.values()
         least, most = (choose(speedups.values(), key=float) for choose in (min, max))
-        here.append([f"{name} was ", least, " to ", most, f" times as fast as {one}, by size",
-                     f", and no faster at {', '.join(map(size, slower))}" if slower else ""])
+        here.append([f"{name} was ", least, " to ", most, f" times as fast as {one}, by size"])
     if not parts:
         return Verdict("open", ["no number of threads or ranks above one had a core for each"])
     return judged(parts, separated(here), "each executor is faster at each size", missing.values(), by)
 
 
 def judge_decryption(measured):
-    ratios = []
+    ratios, missing = [], dict(WHY_NOT)
     for name, of in (("one thread", dict(executor="sequential")), *((name, of) for name, of, _ in parallel(measured))):
         of = {**of, "direction": "decrypt"}
         sizes = measured.factors("bytes", "time", **of)
@@ -188,13 +184,15 @@ def judge_decryption(measured):
                  for direction in ("decrypt", "encrypt")]
         if all(times):
             ratios.append((name, sizes[-1], derive("quotient", *times)))
+            missing.pop(of["executor"], None)
     if not ratios:
         return Verdict("open", ["decryption was not measured"])
     return judged([(name, measured.is_near(ratio, 1, QUARTER)) for name, _, ratio in ratios],
                   [f"decryption with `compute`{', and on the device `cuda_compute`,' if ratios[-1][0] == 'CUDA' else ''} took ",
                    *separated([[ratio, f" times as long as encryption ({name}, {size(size_)})"]
                                for name, size_, ratio in ratios], ", ")],
-                  "the times of both directions are within a quarter of each other, at the largest size of decryption")
+                  "the times of both directions are within a quarter of each other, at the largest size of decryption",
+                  [f"decryption with {' and '.join(missing.values())} was not measured"] if missing else [])
 
 
 def judge_openmp_like_mpi(measured):
@@ -220,10 +218,8 @@ def judge_openmp_like_mpi(measured):
         return Verdict("open", [*here, "; larger data was not measured"])
     if KB not in ratios:
         return judged(parts, here, rule, [f"{size(KB)} was not measured"])
-    is_less = is_at_least(1 / float(ratios[KB]), QUARTER, measured.doubt(ratios[KB]))
-    if is_less is False:
-        here.append(f"; at {size(KB)} ranks were not faster by a quarter")
-    return judged([*parts, (size(KB), is_less)], here, rule)
+    is_less = is_at_least(1 / as_shown(ratios[KB]), QUARTER, measured.doubt(ratios[KB]))
+    return judged([*parts, (f"ranks at {size(KB)}", is_less)], here, rule)
 
 
 def judge_mpi_linear(measured):
@@ -333,11 +329,8 @@ def judge_cuda_below(measured):
         return no_device()
     before, who = rest(measured)
     largest = list(ratios)[-1]
-    faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
-    slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
-    return judged([(size(size_), is_faster) for size_, is_faster in faster.items()],
-                  [f"CUDA, copies included, was {before}", ratios[largest], f" times as fast as {who}, at {size(largest)}",
-                   f", and no faster at {', '.join(map(size, slower))}" if slower else ""],
+    return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+                  [f"CUDA, copies included, was {before}", ratios[largest], f" times as fast as {who}, at {size(largest)}"],
                   f"faster than {who}, at each size that was measured beside it", by=ratios.values())
 
 

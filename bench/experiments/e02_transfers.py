@@ -48,7 +48,6 @@ def judge_influence(measured, sizes):
         return Verdict("open", ["E1 has not measured the processor beside it"])
     # One core is behind all cores even if these scale perfectly.
     below = {size_: measured.is_more(ratio, least) for size_, (ratio, least) in ratios.items()}
-    above = [size_ for size_, is_below in below.items() if is_below is False]
     largest = list(ratios)[-1]
     ratio, least = ratios[largest]
     who = f"{threads[-1]} threads" if threads else e01.perfect(measured)
@@ -58,7 +57,7 @@ def judge_influence(measured, sizes):
     return judged([(size(size_), is_below) for size_, is_below in below.items() if size_ != sizes[0]],
                   ["with the copies, ", *parts, " % of the whole, CUDA was ", ratio,
                    f" times as fast as {'one core' if least > 1 else who} at {size(largest)}",
-                   f", and not faster than {who} at {', '.join(map(size, above))}" if above else ""],
+                   f", and not faster than {who} at {size(sizes[0])}" if below.get(sizes[0]) is False else ""],
                   f"with its copies CUDA is faster than {who}, at each size but the smallest",
                   by=[ratio for ratio, _ in ratios.values()])
 

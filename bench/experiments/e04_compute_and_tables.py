@@ -2,10 +2,10 @@
 """E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared by executor: one
 thread, OpenMP, MPI and CUDA; and which of the two gains most where."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.judgement import by_parts
 from laboratory.published import label, look_up, value as published
-from laboratory.values import derive, given, size
+from laboratory.values import as_shown, derive, given, size
 
 MB = 1 << 20
 SIZES = [MB // 2, MB, 15 * MB, 128 * MB, 255 * MB]
@@ -19,19 +19,22 @@ REDUCTION = "pousa_ci_aim/reduction_percent_aim_over_ci"
 def measure(lab):
     sizes = lab.sizes(lab.pick(SIZES[:3], SIZES))
     counts = lab.threads((1, lab.cores))
-    for count in counts:
-        contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=(count,), rounds=3,
-                         first="ratio to compute")
+    contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=counts[:1], rounds=3, first="ratio to compute")
+    for count in counts[1:]:
+        with lab.part(f"{', '.join(KERNELS)} with {plural(count, 'thread')}"):
+            contests.threads(lab, sizes=sizes, kernels=KERNELS, counts=(count,), rounds=3, first="ratio to compute")
     if len(counts) > 1:
-        contests.threads(lab, sizes=sizes, kernels=(TABLES,), counts=counts, rounds=3, first="speedup",
-                         has_times=False)
+        with lab.part(f"the speedup of {TABLES}"):
+            contests.threads(lab, sizes=sizes, kernels=(TABLES,), counts=counts, rounds=3, first="speedup",
+                             has_times=False)
     else:
         lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
     if lab.quick and "sizes" not in lab.chosen:
         lab.leave_out(" and ".join(map(size, SIZES[3:])), "for the time; --full has them")
     # 1 is the first, because speedups are over one rank.
-    measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cluster.slots or lab.cores))])),
-                  lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
+    with lab.part("MPI"):
+        measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks((1, lab.cluster.slots or lab.cores))])),
+                      lab.sizes(lab.pick(SIZES[:2], SIZES[:4])))
     device.measure_too(lab, "E4")
 
 
@@ -39,12 +42,8 @@ def measure_ranks(lab, counts, sizes):
     """Both kernels and all numbers of ranks take turns, each rank with its share of the data in its memory."""
     entrants = {(kernel, ranks): (ranks, "--cipher", ECB, "--kernel", kernel, "--threads", 1, "--runs", 1)
                 for ranks in counts for kernel in (COMPUTE, TABLES)}
-    try:
-        mpi.program()
-        rows = mpi.all_in_turns(lab, entrants, "memory", sizes, rounds=lab.pick(2, 3), where=lab.cluster)
-    except Unavailable as reason:
-        lab.leave_out("MPI", str(reason))
-        return
+    mpi.program()
+    rows = mpi.all_in_turns(lab, entrants, "memory", sizes, rounds=lab.pick(2, 3), where=lab.cluster)
     for place, size_ in enumerate(sizes):
         record_ranks(lab, {entrant: by_size[place] for entrant, by_size in rows.items()}, size_)
     if "sizes" not in lab.chosen:
@@ -160,15 +159,12 @@ def judge_faster(measured):
         ratios = of_the_study(ratios)
         if not ratios:
             continue
-        faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
-        slower = [size_ for size_, is_faster in faster.items() if is_faster is False]
-        parts += [(f"{name} at {size(size_)}", is_faster) for size_, is_faster in faster.items()]
+        parts += [(f"{name} at {size(size_)}", measured.is_more(ratio, 1)) for size_, ratio in ratios.items()]
         by += ratios.values()
         largest, least = list(ratios)[-1], min(ratios, key=lambda size_: float(ratios[size_]))
         here += ["; " if here else "tables were ", ratios[largest],
                  f" times as fast as computing with {name} ({size(largest)})",
-                 *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else []),
-                 f", and no faster at {', '.join(map(size, slower))}" if slower else ""]
+                 *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else [])]
     if not parts:
         return Verdict("open", [f"no data of {size(SIZES[0])} or more was measured"])
     if in_constant := measured.of("E17").value("ratio to compute", **IN_CONSTANT):
@@ -200,8 +196,8 @@ REDUCED = f"less time by at least {HELD} %, at the largest size"
 
 def similar(measured, ratio, other):
     """Whether two reductions are within NEAR per cent of the time of each other, with the rounds of both."""
-    off = {sign: [1 / (float(one) * (1 + sign * measured.doubt(one))) for one in (ratio, other)] for sign in (-1, 1)}
-    apart = abs(1 / float(ratio) - 1 / float(other))
+    off = {sign: [1 / (as_shown(one) * (1 + sign * measured.doubt(one))) for one in (ratio, other)] for sign in (-1, 1)}
+    apart = abs(1 / as_shown(ratio) - 1 / as_shown(other))
     doubt = sum(abs(low - high) / 2 for low, high in zip(off[1], off[-1]))
     limit = NEAR / 100
     return True if apart + doubt <= limit else False if apart - doubt > limit else None
@@ -214,11 +210,11 @@ def judge_reduction(measured, key, similar_to=()):
     name, largest, ratio, less = largest_reduction(measured, key)
     here = ["`tables` took ", less, f" % less time than `compute` on {name} ({size(largest)}), that is ", ratio,
             " x as fast"]
-    parts = [("as much less", measured.is_at_least(ratio, TIMES))]
+    parts = [("as much less time", measured.is_at_least(ratio, TIMES))]
     missing = [other for other in similar_to if other not in executors(measured)]
     for other in [other for other in similar_to if other not in missing]:
         its_name, _, its_ratio, its_less = largest_reduction(measured, other)
-        parts.append((f"as on {its_name}", similar(measured, ratio, its_ratio)))
+        parts.append((f"similar to {its_name}", similar(measured, ratio, its_ratio)))
         here += [", and ", its_less, f" % less on {its_name}"]
     rule = f"{REDUCED}, and within {NEAR} per cent of the time of each other" if similar_to else REDUCED
     return judged(parts, here, rule, [NOT_MEASURED[key] for key in missing])
@@ -236,9 +232,10 @@ def judge_reduction_cuda(measured):
                  max(values.values(), key=float),
                  f" % less time than `cuda_compute`{way}"]
         gain = measured.value(WAYS[way][1], kernel=CUDA_KERNELS[TABLES], bytes=list(values)[-1], executor="cuda")
-        ways.append([*((f"the range at {size(size_)}{way}", is_in_range(measured, value, low - NEAR, high + NEAR))
+        how = way.removeprefix(", ")
+        ways.append([*((f"the range at {size(size_)} ({how})", is_in_range(measured, value, low - NEAR, high + NEAR))
                        for size_, value in values.items()),
-                     *((f"{name}{way}", measured.is_more(ratio, gain)) for name, _, ratio, _ in others)])
+                     *((f"{name} ({how})", measured.is_more(ratio, gain)) for name, _, ratio, _ in others)])
     for name, _, _, less in others:
         here += [", and ", less, f" % less on {name}"]
     # Which of the two is meant is not said.
@@ -252,7 +249,7 @@ def judge_reduction_cuda(measured):
 
 def is_in_range(measured, less, low, high):
     """Whether a percentage of less time lies between two others, with the rounds of the ratio that it is made of."""
-    time, doubt = 1 - float(less) / 100, measured.doubt(less)
+    time, doubt = 1 - as_shown(less) / 100, measured.doubt(less)
     least, most = (100 * (1 - time * off) for off in (1 + doubt, 1 - doubt))
     return True if low <= least and most <= high else False if most < low or least > high else None
 

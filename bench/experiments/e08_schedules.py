@@ -6,7 +6,7 @@ from laboratory import contests, scratch
 from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.judgement import BUSY
 from laboratory.published import label, value as published
-from laboratory.values import best, derive, given, size
+from laboratory.values import as_shown, best, derive, given, size
 
 KB, MB = 1000, 1000 * 1000
 SIZES = [3600, 85 * KB, 4500 * KB, 50 * MB, 110 * MB, 685 * MB]  # the study's
@@ -18,14 +18,16 @@ ECB = "aes-128-ecb"
 
 
 def measure(lab):
-    measure_pieces(lab)
+    with lab.part("pieces in memory"):
+        measure_pieces(lab)
     sizes = lab.sizes(SIZES[:4] if lab.quick else SIZES)
     few = lab.quick and "sizes" not in lab.chosen
-    measure_blocks(lab, sizes[2:] if few else sizes)
+    with lab.part("data in blocks"):
+        measure_blocks(lab, sizes[2:] if few else sizes)
     if few:
         lab.leave_out(f"{' and '.join(map(size, SIZES[4:]))}, and less than {size(SIZES[2])} in blocks",
                       "for the time; --full has them")
-    with scratch.scratch_folder() as folder:
+    with lab.part("files"), scratch.scratch_folder() as folder:
         key = folder / "key"
         key.write_bytes(secrets.token_bytes(16))
         for size_ in lab.as_time_allows(sizes, lambda size_: f"a file of {size(size_)}"):
@@ -41,11 +43,12 @@ def measure_pieces(lab):
         return
     for piece in lab.as_time_allows(PIECES, lambda piece: f"pieces of {size(piece)}"):
         for kernel in KERNELS:
+            before = len(lab.measurements)
             contests.threads(lab, sizes=[IN_MEMORY // BLOCK * BLOCK], kernels=(kernel,), counts=(lab.cores,),
                              schedules=("static", "dynamic"), piece_sizes=(piece,), rounds=lab.pick(3, 7),
                              first="ratio to static")
-    for row in lab.measurements:
-        row["of"]["place"] = "memory"
+            for row in lab.measurements[before:]:
+                row["of"]["place"] = "memory"
 
 
 def counts_of(lab):
@@ -238,9 +241,9 @@ def judge_levelling(measured, blocks, cores):
 def gains_less(measured, fewer, more, gain, limit):
     """Whether a gain is less than a limit. How far it may be off is the doubt of the speedups, of which it is made."""
     off = measured.doubt(fewer, more)
-    if float(gain) + off < limit:
+    if as_shown(gain) + off < limit:
         return True
-    return False if float(gain) - off >= limit else None
+    return False if as_shown(gain) - off >= limit else None
 
 
 def judge_linear(measured, blocks, cores):
@@ -257,7 +260,7 @@ def judge_linear(measured, blocks, cores):
     small, static, dynamic = (found[name][2] for name in ("small", "static", "dynamic"))
 
     def adds_more(name):
-        gap, off = float(static) - float(found[name][2]), measured.doubt(*found["static"][:2], *found[name][:2])
+        gap, off = as_shown(static) - as_shown(found[name][2]), measured.doubt(*found["static"][:2], *found[name][:2])
         return True if gap > max(BUSY, off) else None if off > BUSY and gap > -off else False
     return judged((("more data", adds_more("small")), ("the schedule", adds_more("dynamic"))),
                   [f"in blocks, the step from {counts[-2]} to {counts[-1]} threads added ", static,
@@ -303,7 +306,8 @@ def show(measured):
             panels += panels_of(runs, cores)
             tables.append(table_of(runs, cores))
     if not files.within(cores):
-        return Shown({name: Verdict("open", ["no number of threads above one had a core for each"]) for name in EXPERIMENT.judges}, panels, tables)
+        why = "no number of threads above one had a core for each" if files.sizes else "no file was measured"
+        return Shown({name: Verdict("open", [why]) for name in EXPERIMENT.judges}, panels, tables)
     return Shown({"meyer.static-better": judge_static(measured, blocks, files, cores),
                   "meyer.dynamic-levels-off": judge_levelling(measured, blocks, cores),
                   "meyer.static-linear": judge_linear(measured, blocks, cores),

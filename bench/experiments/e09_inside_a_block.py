@@ -36,8 +36,10 @@ def measure(lab):
     device.measure_too(lab, "E9")
 
 
-CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block", "steps": "a launch for each step",
-              "grid": "a launch for each step, a thread block for each byte or row"}
+CUDA_NAMES = {"blocks": "a thread to a block", "inside": "16 threads to a block",
+              "copies": "16 threads to a block, a copy for each block", "launches": "a launch for each step, one copy",
+              "steps": "a copy for each block, a launch for each step",
+              "grid": "memory and a copy for each block, a launch for each step, a thread block for each byte or row"}
 
 
 def compared(measured, names, title, of, path):
@@ -97,17 +99,23 @@ LAUNCHED = {"steps": "a copy for each block and a launch for each step",
             "grid": "memory and a copy for each block and a launch for each step, on a thread block for each byte or row,"}
 
 
+def without_the_largest(sizes):
+    """What is to be said of a way that was too slow for the largest size."""
+    return [] if SIZES[2] in sizes else [f"; {size(SIZES[2])} was not measured in this way"]
+
+
 def judge_no_speedup(measured, count):
-    """Whether the device, step by step, is behind the processor's threads."""
+    """Whether the device, step by step, is behind the processor's threads, or behind the one that was measured beside it."""
     split = step_by_step(measured)
     sizes = measured.factors("bytes", "time", split=split, executor="cuda")
     if not sizes:
         return no_device()
-    here = ["" if SIZES[2] in sizes else f"; {size(SIZES[2])} was not measured in this way"]
-    if not count:
+    here = without_the_largest(sizes)
+    others, who = (dict(split="blocks", threads=count), f"{count} threads") if count else (
+        dict(split="blocks", executor="sequential"), "one thread")
+    if not measured.find("time", bytes=sizes[-1], **others):
         return Verdict("open", [f"{LAUNCHED[split]} took ", measured.value("time", bytes=sizes[-1], split=split, executor="cuda"),
                                 f" s for {size(sizes[-1])}, and the processor was not measured", *here])
-    others = dict(split="blocks", threads=count)
     ratios = {}
     for size_ in sizes:
         times = [measured.value("time", bytes=size_, **of) for of in (dict(split=split, executor="cuda"), others)]
@@ -116,8 +124,8 @@ def judge_no_speedup(measured, count):
     largest = list(ratios)[-1]
     return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
                   [f"{LAUNCHED[split]} took ", ratios[largest],
-                   f" times as long as {count} threads across blocks ({size(largest)})", *here],
-                  "longer at each size", by=ratios.values())
+                   f" times as long as {who} across blocks ({size(largest)})", *here],
+                  f"longer than {who} at each size", by=ratios.values())
 
 
 def judge_growth(measured):
@@ -131,24 +139,43 @@ def judge_growth(measured):
     return judged([("the growth", measured.is_more(longer[1], longer[0]))],
                   [f"{LAUNCHED[split]} took ", longer[0],
                    f" times as long as many blocks a launch at {size(sizes[0])} and ",
-                   longer[1], f" times at {size(sizes[-1])}"], "more times as long on the largest data than on the smallest")
+                   longer[1], f" times at {size(sizes[-1])}", *without_the_largest(sizes)],
+                  "more times as long on the largest data than on the smallest")
 
 
 def judge_transfers(measured):
-    """The same sharing of a block's steps, where blocks move one by one and where they do not. That says nothing of
-    transfers alone."""
+    """Two parts: copies alone, without a launch for each step, slow the device down, and they take the greater part of the
+    time with both."""
     launched = step_by_step(measured)
     sizes = measured.factors("bytes", split=launched, executor="cuda")
     if not sizes:
         return no_device()
+    if alone := [size_ for size_ in measured.factors("bytes", split="copies", executor="cuda")
+                 if measured.find(split="steps", bytes=size_, executor="cuda")]:
+        return judge_copies_alone(measured, alone[-1])
     inside, steps = (measured.value("rate to across", bytes=sizes[-1], split=split, executor="cuda")
                      for split in ("inside", launched))
     ratio = derive("quotient", inside, steps)
     return Verdict("open", ["with 16 threads to a block as well, but many blocks a launch and one copy of all, the device was ",
                             ratio, f" times as fast as with {LAUNCHED[launched].rstrip(',')} ({size(sizes[-1])}); but the ways "
                             "differ in the launches that each block has as well as in its copies, and no way that was "
-                            "measured has the one without the other"],
-                   "more than twice as fast in a way that differs in the copies alone")
+                            "measured has the one without the other"], COPIES_ALONE)
+
+
+COPIES_ALONE = ("without launches, copies for each block take at least twice as long as one copy of all, and at least half of the time "
+                "with launches")
+
+
+def judge_copies_alone(measured, size_):
+    inside, copies, launches, steps = (measured.value("rate to across", bytes=size_, split=split, executor="cuda")
+                                       for split in ("inside", "copies", "launches", "steps"))
+    longer, share = derive("quotient", inside, copies), derive("percent of", steps, copies)
+    here = ["with 16 threads to a block and one launch, a copy for each block took ", longer, " times as long as one copy of all, and ",
+            share, f" % of the time with a launch for each step as well ({size(size_)})"]
+    if launches:
+        here += ["; such launches with one copy of all took ", derive("quotient", inside, launches), " times as long"]
+    return judged([("twice as long", measured.is_at_least(longer, 2)), ("half of the time", measured.is_at_least(share, 50))], here,
+                  COPIES_ALONE)
 
 
 def judge_blocks(measured):
@@ -186,6 +213,10 @@ def show(measured):
     if measured.find(executor="cuda"):
         panel, table, _ = compared(measured, CUDA_NAMES, "AES-128-ECB, CUDA", dict(executor="cuda"),
                                    "meyer/cuda_openmp_s")
+        alone = [measured.value("time", split="blocks", executor="sequential", bytes=size_)
+                 for size_ in measured.factors("bytes", executor="cuda")]
+        if any(alone):
+            table.rows.append(["one thread of the processor, across blocks", *alone])
         panels.append(panel)
         tables.append(table)
     return Shown({"meyer.outer-loop-best": judge_outer_loop(measured, last, count, measured.machine["cores"]),
@@ -203,8 +234,9 @@ EXPERIMENT = Experiment(
     judges=("meyer.outer-loop-best", "meyer.no-cuda-speedup", "meyer.cuda-overhead-grows", "meyer.transfers-reason",
             "meyer.outlook-blocks"),
     here="The same steps: across blocks; inside each block (16 bytes of SubBytes, 4 rows of ShiftRows); both nested. "
-         "Where there is a GPU: a thread to a block and 16 threads to a block, many blocks a launch; and a copy for "
+         "Where there is a GPU: a thread to a block and 16 threads to a block, many blocks a launch; a copy for "
          "each block with a launch for each step, once with 16 threads for SubBytes and 4 for ShiftRows in one thread "
          "block, in memory that is allocated once, and once with 16 thread blocks of a thread for SubBytes and 4 for "
-         "ShiftRows, in memory that is allocated for each block.",
+         "ShiftRows, in memory that is allocated for each block; and such copies without such launches, and such launches "
+         "without such copies. One thread of the host starts them all.",
     measure=measure, show=show, beside=beside, seconds={"quick": 4, "full": 40})

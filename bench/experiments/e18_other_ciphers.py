@@ -2,7 +2,7 @@
 """E18: another symmetric cipher, ChaCha20, and an asymmetric algorithm, X25519, by executor. libcrypto computes both,
 and AES beside them."""
 from laboratory import mpi, programs
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, judged
 from laboratory.values import derive, given
 
 NAMES = {"aes-256-ctr": "AES-256-CTR", "chacha20": "ChaCha20", "x25519": "X25519"}
@@ -23,11 +23,9 @@ def measure(lab):
         lab.record_ratio(of, "speedup", row["ratio_to_first"], row["rounds"])
     if counts == [1]:
         lab.leave_out("OpenMP", "there is one core" if lab.cores == 1 else "only one thread was chosen")
-    try:
+    with lab.part("MPI"):
         # 1 is the first, because speedups are over one rank.
         measure_ranks(lab, list(dict.fromkeys([1, *lab.ranks()])), work, lab.pick(2, 5))
-    except Unavailable as reason:
-        lab.leave_out("MPI", str(reason))
     lab.leave_out("CUDA", "neither libcrypto nor paes has code of ChaCha20 or X25519 for a device")
 
 

@@ -105,8 +105,12 @@ std::string as_json(const Measurement& row) {
 }
 
 std::string as_json(const Study& study) {
-  return Object()
-      .value("seconds", study.seconds)
+  Object object;
+  object.value("seconds", study.seconds);
+  if (study.others) {
+    object.value("others", *study.others);
+  }
+  return object
       .raw("measurements",
            array(study.measurements, [](const Measurement& row) { return as_json(row); }))
       .raw("left_out",

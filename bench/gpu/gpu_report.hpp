@@ -70,6 +70,7 @@ struct Study {
   double seconds;          // how long it took
   std::vector<Measurement> measurements;
   std::vector<std::pair<std::string, std::string>> left_out;  // what, and why
+  std::optional<double> others;  // the share of the processors that other programs used
 };
 
 struct Report {

@@ -167,33 +167,42 @@ class Studies : StudyBench {
               "for the time that one thread would take");
   }
 
-  // E9: a copy and a launch for each step of each block, with a thread or with a thread block for
-  // each byte, and then memory for each block, too; 16 threads per block, many blocks per launch;
-  // and one thread per block.
+  // E9: one thread per block; 16 threads per block, many blocks per launch; that with a copy for
+  // each block; a launch for each step of each block; that with a copy for each block as well; and
+  // with a thread block for each byte and memory for each block, too. One thread of the processor
+  // stands beside them.
   void inside_a_block() {
     const Section section(*this, "E9");
     expect(aes_128_ecb, sizes(meyer_sizes).back());
-    const std::size_t grid_most = 84992;
-    const std::size_t steps_most = is_quick_ ? grid_most : 4499968;
+    const std::size_t few = 84992;
+    const std::size_t most = is_quick_ ? few : 4499968;
     for (const std::size_t bytes : sizes(meyer_sizes)) {
-      std::vector<Entrant> entrants = {on_device(device_kernel("cuda_compute"), bytes),
-                                       on_device(cuda::study_kernel_inside, bytes)};
-      if (bytes <= steps_most) {
-        add_block_by_block(entrants, cuda::study_kernel_steps, bytes, false);
+      std::vector<Entrant> entrants;
+      const auto add = [&](const char* split, Entrant made) {
+        made.of.push_back({"split", quoted(split)});
+        entrants.push_back(std::move(made));
+      };
+      add("blocks", on_device(device_kernel("cuda_compute"), bytes));
+      add("inside", on_device(cuda::study_kernel_inside, bytes));
+      if (bytes <= most) {
+        add("copies", copied_by_block(cuda::study_kernel_inside, bytes));
+        add("steps", block_by_block(cuda::study_kernel_steps, bytes, false));
       }
-      if (bytes <= grid_most) {
-        add_block_by_block(entrants, cuda::study_kernel_grid, bytes, true);
+      if (bytes <= few) {
+        add("launches", on_device(cuda::study_kernel_steps, bytes));
+        add("grid", block_by_block(cuda::study_kernel_grid, bytes, true));
       }
+      add("blocks", on_processor("compute", bytes));
       in_turns(entrants);
-      constexpr const char* splits[] = {"\"blocks\"", "\"inside\"", "\"steps\"", "\"grid\""};
-      for (std::size_t i = 0; i < entrants.size(); ++i) {
-        entrants[i].of.push_back({"split", splits[i]});
-        record(entrants[i].of, "time", "s", entrants[i].taken);
-        record(entrants[i].of, "rate to across", "ratio", times_as_fast(entrants[0], entrants[i]));
+      for (const Entrant& entrant : entrants) {
+        record(entrant.of, "time", "s", entrant.taken);
+        record(entrant.of, "rate to across", "ratio", times_as_fast(entrants.front(), entrant));
       }
     }
-    leave_out(is_quick_ ? "a launch for each step of 4.5 MB on the GPU"
-                        : "a thread block for each byte of 4.5 MB on the GPU",
+    leave_out(is_quick_
+                  ? "a copy for each block of 4.5 MB, or a launch for each step, on the GPU"
+                  : "one copy and a launch for each step, or a thread block for each byte, of "
+                    "4.5 MB on the GPU",
               "for the time, which grows with the size");
   }
 
@@ -257,16 +266,6 @@ class Studies : StudyBench {
   }
 
  private:
-  void add_block_by_block(std::vector<Entrant>& entrants, const cuda::DeviceKernel& kernel,
-                          std::size_t bytes, bool allocates) {
-    const auto run = [this, &kernel, bytes, allocates] {
-      return block_by_block(kernel, bytes, allocates);
-    };
-    out_of(
-        bytes, [&] { (void)run(); }, kernel.name);
-    entrants.push_back({factors(kernel.name, "cuda", bytes), run});
-  }
-
   // The most bytes that one thread of the processor gets in E7: 3DES computed step by step takes
   // 0.4 s for a mebibyte.
   [[nodiscard]] std::size_t most_on_processor(bool computes, const RawSubject& subject) const {

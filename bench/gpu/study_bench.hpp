@@ -10,6 +10,7 @@
 #include "cuda/device_kernel.hpp"
 #include "cuda/memory.hpp"
 #include "gpu/host_to_host.hpp"
+#include "gpu/processor_use.hpp"
 #include "gpu/study_kernels.hpp"
 #include "raw_start.hpp"
 
@@ -88,18 +89,20 @@ class StudyBench {
         expected_(bytes_),
         by_processor_(bytes_) {}
 
-  // Notes under which experiment results are recorded, and how long it takes.
+  // Notes under which experiment results are recorded, how long it takes, and how much of the
+  // processors other programs use meanwhile.
   class Section {
    public:
     Section(StudyBench& studies, const char* name)
         : studies_(studies), start_(std::chrono::steady_clock::now()) {
       std::printf("the studies: %s\n", name);
       std::fflush(stdout);
-      studies.session_.report.studies.push_back({name, 0, {}, {}});
+      studies.session_.report.studies.push_back({name, 0, {}, {}, {}});
     }
     ~Section() {
       studies_.study().seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+      studies_.study().others = use_.of_others();
     }
     Section(const Section&) = delete;
     Section& operator=(const Section&) = delete;
@@ -107,6 +110,7 @@ class StudyBench {
    private:
     StudyBench& studies_;
     std::chrono::steady_clock::time_point start_;
+    ProcessorUse use_;
   };
 
   [[nodiscard]] Study& study() { return session_.report.studies.back(); }
@@ -290,9 +294,9 @@ class StudyBench {
 
   // The way of one study: each block is copied to the device, goes through its steps, and comes
   // back. With `allocates`, each has memory of its own on the device, for as long as it is there.
-  double block_by_block(const cuda::DeviceKernel& kernel, std::size_t bytes, bool allocates) {
-    put_image(kernel, subject_);
-    return seconds_of([&] {
+  [[nodiscard]] Entrant block_by_block(const cuda::DeviceKernel& kernel, std::size_t bytes,
+                                       bool allocates) {
+    return in_ecb(kernel, bytes, [this, &kernel, bytes, allocates] {
       for (std::size_t at = 0; at < bytes; at += block_bytes) {
         void* const own = allocates ? session_.runtime.allocate(0, block_bytes) : nullptr;
         auto* const in = allocates ? static_cast<std::uint8_t*>(own) : device_->data() + at;
@@ -304,6 +308,22 @@ class StudyBench {
         if (allocates) {
           session_.runtime.free(0, own);
         }
+      }
+    });
+  }
+
+  // The copies of block_by_block, and a wait for each block, too, but one launch between them.
+  [[nodiscard]] Entrant copied_by_block(const cuda::DeviceKernel& kernel, std::size_t bytes) {
+    return in_ecb(kernel, bytes, [this, &kernel, bytes] {
+      for (std::size_t at = 0; at < bytes; at += block_bytes) {
+        session_.runtime.copy_in(session_.stream, device_->data() + at, session_.text->data() + at,
+                                 block_bytes);
+      }
+      launch_ecb(kernel, session_.stream, 0, device_->data(), device_out_->data(), bytes);
+      for (std::size_t at = 0; at < bytes; at += block_bytes) {
+        session_.runtime.copy_out(session_.stream, out_->data() + at, device_out_->data() + at,
+                                  block_bytes);
+        session_.runtime.wait(session_.stream);
       }
     });
   }
@@ -338,6 +358,19 @@ class StudyBench {
 
  private:
   static constexpr std::size_t image_room = std::size_t{1} << 16;
+
+  // What `body` does with the whole text in ECB, timed.
+  template <class Body>
+  [[nodiscard]] Entrant in_ecb(const cuda::DeviceKernel& kernel, std::size_t bytes,
+                               const Body& body) {
+    const auto run = [this, &kernel, body] {
+      put_image(kernel, subject_);
+      return seconds_of(body);
+    };
+    out_of(
+        bytes, [&] { (void)run(); }, kernel.name);
+    return {factors(kernel.name, "cuda", bytes), run};
+  }
 
   // One buffer, or the whole text: to the device, through the kernel, back.
   void through_device(const cuda::DeviceKernel& kernel, const test::RawSubject& subject,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `paes-bench` and records its rows as measurements, with the names of their factors."""
 from . import programs
+from .experiment import OutOfTime
 from .values import size as size_in_words
 
 
@@ -10,15 +11,23 @@ def threads(lab, *, sizes, kernels=("compute",), ciphers=("aes-128-ecb",), direc
     """Runs `paes-bench threads` once for each size, and records each row's time and its ratio to the first
     row. `first` names that ratio ("speedup", "ratio to compute"). Without `piece_sizes` each thread takes an equal
     share of a message, as in the studies, but at most 256 KiB. Without `has_times` only the ratios are recorded, for
-    what another contest has timed."""
-    for size in lab.as_time_allows(sizes, lambda size: f"{', '.join(directions)} {size_in_words(size)} with {', '.join(kernels)}"):
+    what another contest has timed. If the time is over before the first size has ended, it throws OutOfTime."""
+    def named(size):
+        return f"{', '.join(directions)} {size_in_words(size)} with {', '.join(kernels)}"
+    for place, size in enumerate(lab.as_time_allows(sizes, named)):
         share = max(-(-size // (16 * max(counts))) * 16, 16)
-        lab.step(f"{', '.join(ciphers)}, {size_in_words(size)}")
-        document = programs.paes_bench(
-            "threads", "--cipher", ",".join(ciphers), "--kernel", ",".join(kernels), "--direction",
-            ",".join(directions), "--size", size, "--threads", ",".join(map(str, counts)), "--schedule",
-            ",".join(schedules), "--piece", ",".join(map(str, piece_sizes or (min(share, 256 << 10),))),
-            "--split", ",".join(splits), "--runs", rounds, **options)
+        try:
+            lab.step(f"{', '.join(ciphers)}, {size_in_words(size)}")
+            document = programs.paes_bench(
+                "threads", "--cipher", ",".join(ciphers), "--kernel", ",".join(kernels), "--direction",
+                ",".join(directions), "--size", size, "--threads", ",".join(map(str, counts)), "--schedule",
+                ",".join(schedules), "--piece", ",".join(map(str, piece_sizes or (min(share, 256 << 10),))),
+                "--split", ",".join(splits), "--runs", rounds, **options)
+        except OutOfTime as reason:
+            if place == 0:
+                raise
+            lab.cut(", ".join(map(named, sizes[place:])), str(reason))
+            return
         for row in document["results"]:
             of = {key: row[key] for key in ("cipher", "direction", "kernel", "split", "schedule",
                                             "threads", "oversubscribed", "piece_bytes", "bytes")}

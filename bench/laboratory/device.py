@@ -43,11 +43,12 @@ def measure(lab, name):
 
 
 def measure_too(lab, name):
-    """Measures for an experiment that also uses the processor. A missing device is noted; nothing is thrown."""
-    try:
-        measure(lab, name)
-    except Unavailable as reason:
-        lab.leave_out("CUDA", f"no device: {reason}")
+    """Measures for an experiment that also uses the processor. A missing device is noted, and so is a want of time."""
+    with lab.part("CUDA"):
+        try:
+            measure(lab, name)
+        except Unavailable as reason:
+            raise Unavailable(f"no device: {reason}") from reason
 
 
 def as_lab_result(document):
@@ -59,7 +60,8 @@ def as_lab_result(document):
         raise ValueError("the device is emulated, and its figures mean nothing")
     experiments = {
         name: {"outcome": "measured", "date": document["date"], "seconds": study["seconds"],
-               "measurements": study["measurements"], "left_out": study["left_out"]}
+               "measurements": study["measurements"], "left_out": study["left_out"],
+               **{key: study[key] for key in ("others",) if key in study}}
         for name, study in bench["studies"].items() if study["measurements"]}
     if "E1" in experiments:
         experiments["E3"] = {**experiments["E1"], "outcome": "derived", "measurements": [], "left_out": []}

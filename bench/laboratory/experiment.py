@@ -114,13 +114,15 @@ class Verdict:
 
 def judged(parts, here, rule, missing=(), by=()):
     """The Verdict of a claim with several parts. `parts`: pairs of a name and True, False, or None for what is
-    nearer to the limit than its figures are known. `missing`: parts of the claim that were not measured, so that it holds in part at the most.
-    `by`: as in Verdict."""
+    nearer to the limit than its figures are known. It names those that fail, unless all do, and those that are too near.
+    `missing`: parts of the claim that were not measured, so that it holds in part at the most. `by`: as in Verdict."""
     parts = list(parts)
     outcome = judgement.by_parts(part for _, part in parts)
-    unclear = [name for name, part in parts if part is None]
-    here = [*here, *([f"; too near to the limit to be said: {', '.join(dict.fromkeys(unclear))}"] if unclear else []),
-            *(f"; {what}" for what in missing)]
+    failed, unclear = ([name for name, part in parts if part is said] for said in (False, None))
+    for words, names in (("what fails the rule", failed if outcome != "does not hold" else []),
+                         ("too near to the limit to be said", unclear)):
+        here = [*here, *([f"; {words}: {', '.join(dict.fromkeys(names))}"] if names else [])]
+    here = [*here, *(f"; {what}" for what in missing)]
     return Verdict("in part" if missing and outcome == "holds" else outcome, here, rule, tuple(by))
 
 
@@ -182,13 +184,16 @@ class Measured:
 
     def doubt(self, *values):
         """The part by which figures that are compared may be off: half the range of the rounds of each, as a part of it,
-        together, and at least what other programs used, unless the figures are the device's alone. Where a result has
-        not kept a range, at least BUSY."""
+        together, and at least what other programs used, unless the figures are the device's alone. For either
+        something stands where it is not known."""
+        spreads = [spread_of(self.row(place)) for place in self.places_of(values)]
+        return max(0.0 if self.are_of_device(values) else judgement.known(self.entry.get("others")), sum(filter(None, spreads)),
+                   judgement.known(None) if None in spreads else 0.0)
+
+    def are_of_device(self, values):
+        """Whether a device timed the figures by its own clock, and it alone."""
         rows = [self.row(place) for place in self.places_of(values)]
-        spreads = [spread_of(row) for row in rows]
-        is_of_device = rows and all(row["quantity"].endswith(BY_THE_DEVICE) or row["unit"] == "count" for row in rows)
-        return max(0.0 if is_of_device else judgement.known(self.entry.get("others")), sum(filter(None, spreads)),
-                   judgement.BUSY if None in spreads else 0.0)
+        return bool(rows) and all(row["quantity"].endswith(BY_THE_DEVICE) or row["unit"] == "count" for row in rows)
 
     def places_of(self, values):
         """(experiment, index) of the rows that Values come from, each once. show() then uses their ranges."""

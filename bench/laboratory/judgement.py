@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a verdict may rest on. Other programs disturb figures, and what is smaller than they may have made it is no
-difference."""
+difference. Figures are compared as a page shows them, so that its reader can do the same."""
+from .values import as_shown
 
 # The share of the processors that other programs used meanwhile. Above BUSY, the report mentions it; above
 # DISTURBED, it gives no verdict by the figures. BUSY is also the least by which figures differ.
@@ -18,9 +19,10 @@ QUARTER = 1.25
 TWICE = 2.0
 
 
-def known(others):
-    """The share of the processors that other programs used, or the most that they may have used."""
-    return DISTURBED if others is None else others
+def known(part):
+    """A part by which figures may be off, or what stands for it where nobody knows it: the most that others may have used of the
+    processors, and as much for rounds whose range a result has not kept."""
+    return DISTURBED if part is None else part
 
 
 # Comparisons say True, False, or None: the figures are nearer to each other, or to the limit, than they are known.
@@ -30,7 +32,7 @@ def known(others):
 def is_more(value, other, doubt=0.0):
     """Whether a value is larger than another by more than BUSY and more than the doubt. What is less than BUSY is no
     difference, unless the doubt is larger."""
-    ratio = float(value) / float(other)
+    ratio = as_shown(value) / as_shown(other)
     if ratio > 1 + max(BUSY, doubt):
         return True
     return None if doubt > BUSY and ratio * (1 + doubt) > 1 else False
@@ -38,13 +40,13 @@ def is_more(value, other, doubt=0.0):
 
 def is_near(value, other, factor, doubt=0.0):
     """Whether a value is at most so many times another, and the other at most so many times the value."""
-    ratio = float(value) / float(other)
+    ratio = as_shown(value) / as_shown(other)
     away = max(ratio, 1 / ratio)
     return _beyond(factor / away, doubt)
 
 
 def is_at_least(value, limit, doubt=0.0):
-    return _beyond(float(value) / limit, doubt)
+    return _beyond(as_shown(value) / limit, doubt)
 
 
 def _beyond(ratio, doubt):
@@ -66,14 +68,13 @@ def by_parts(parts):
 
 
 def in_steps(part, *weaker):
-    """The outcome of one quantity with a limit for "holds" and weaker ones for "in part"."""
-    outcomes = ["holds", *["in part"] * len(weaker), "does not hold"]
-    for outcome, reached in zip(outcomes, (part, *weaker)):
-        if reached is None:
-            return "open"
-        if reached:
-            return outcome
-    return outcomes[-1]
+    """The outcome of one quantity with a limit for "holds" and weaker ones for "in part". What surely passes a weaker limit
+    holds in part, though it may or may not pass the first."""
+    if part:
+        return "holds"
+    if any(weaker):
+        return "in part"
+    return "does not hold" if (part, *weaker)[-1] is False else "open"
 
 
 def overall(outcomes):

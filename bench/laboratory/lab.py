@@ -117,6 +117,17 @@ class Lab:
                 return
             yield thing
 
+    @contextlib.contextmanager
+    def part(self, what):
+        """A part of an experiment without which the rest can be shown. It is left out if this machine cannot run it, and for
+        --continue if the time is over."""
+        try:
+            yield
+        except Unavailable as reason:
+            self.leave_out(what, str(reason))
+        except OutOfTime as reason:
+            self.cut(what, str(reason))
+
     def leave_out(self, what, why):
         row = {"what": what, "why": why}
         if row not in self.left_out:
@@ -177,10 +188,11 @@ def processor_seconds():
 
 class Progress:
     """Says on standard error which experiment runs, what it is doing, and how much time is left. The estimate is corrected by how long the
-    earlier experiments took, compared with what was expected."""
+    earlier experiments took, compared with what was expected, and is no more than what is left until the run ends."""
 
-    def __init__(self, experiments, effort):
+    def __init__(self, experiments, effort, ends=math.inf):
         self._effort = effort
+        self._ends = ends
         self._left = [experiment.seconds[effort] for experiment in experiments]
         self._count = len(experiments)
         self._expected = 0.0
@@ -190,7 +202,7 @@ class Progress:
 
     def left(self):
         pace = self._taken / self._expected if self._expected > 5 else 1.0
-        return sum(self._left) * min(max(pace, 0.3), 4.0)
+        return max(min(sum(self._left) * min(max(pace, 0.3), 4.0), self._ends - time.monotonic()), 0)
 
     def begin(self, experiment):
         number = self._count - len(self._left) + 1
@@ -295,8 +307,8 @@ def run(experiments, file: ResultFile, limit_seconds=None, again=False, cluster=
     document = file.document
     waiting = [e for e in experiments if again or not is_whole(document["experiments"].get(e.name))]
     waiting.sort(key=lambda e: has_part(document["experiments"].get(e.name)))
-    progress = Progress(waiting, document["effort"])
     ends = time.monotonic() + (limit_seconds or math.inf)
+    progress = Progress(waiting, document["effort"], ends)
     failed = []
     for place, experiment in enumerate(waiting):
         progress.begin(experiment)

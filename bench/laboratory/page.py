@@ -219,9 +219,9 @@ def studies_beside(experiments, documents):
 
 
 JUDGING = (f"How verdicts are given: what is in doubt of figures is half the range of the rounds of each, together, or the "
-           f"share of the processors that other programs used, if that is more. Where that share is not known, {100 * DISTURBED:.0f} "
-           "% stands for it, but nothing for figures that a device times by its own clock. A figure counts as more than another "
-           f"only if it is more by {100 * BUSY:.0f} % and by the doubt; it passes a limit only if the doubt does not reach across "
+           f"share of the processors that other programs used, if that is more. Where the share or a range is not known, {100 * DISTURBED:.0f} "
+           "% stands for it, but nothing for the share where a device timed the figures by its own clock. Figures are compared as they are shown. "
+           f"One counts as more than another only if it is more by {100 * BUSY:.0f} % and by the doubt; it passes a limit only if the doubt does not reach across "
            f"it. What is within the doubt is left open, and so is a claim of which only such parts are left. What is within "
            f"{100 * BUSY:.0f} % and beyond the doubt is no difference. The range that a verdict tells is the widest of all figures "
            "that it compares or names. Its own rule stands beside each verdict.")

@@ -28,13 +28,19 @@ def presentation(experiment, document, asked=None):
         shown_.counterparts = list(experiment.beside(measured))
     if is_open:
         shown_.verdicts = {name: Verdict("open", [entry["reason"]]) for name in experiment.verdicts}
-    shown_.verdicts = {name: with_spread(of_several_rounds(verdict, measured), measured)
-                       for name, verdict in shown_.verdicts.items()}
+    shown_.verdicts = {name: told(verdict, measured) for name, verdict in shown_.verdicts.items()}
     share = others(experiment, document)
     if share and float(share) > 100 * DISTURBED:
         for verdict in shown_.verdicts.values():
-            verdict.outcome = "open" if verdict.outcome == "open" else "disturbed"
+            if not measured.are_of_device(verdict.figures):
+                verdict.outcome = "open" if verdict.outcome == "open" else "disturbed"
     return shown_, entry
+
+
+def told(verdict, measured):
+    """A verdict with the range of its rounds, or why its figures do not carry it."""
+    carried = of_several_rounds(verdict, measured)
+    return with_spread(verdict, measured) if carried is verdict else carried
 
 
 def of_several_rounds(verdict, measured):
@@ -51,9 +57,9 @@ def of_several_rounds(verdict, measured):
 
 
 def with_spread(verdict, measured):
-    """A verdict that judges or answers, with the widest half range of the rounds among all figures that it compares or
-    names, but for those whose range an answer names itself."""
-    is_judged = verdict.outcome in JUDGED
+    """A verdict that judges or answers, or that a rule leaves open, with the widest half range of the rounds among all figures
+    that it compares or names, but for those whose range an answer names itself."""
+    is_judged = verdict.outcome in JUDGED or verdict.outcome == "open" and verdict.rule
     if not is_judged and verdict.outcome not in ("ours", "answered"):
         return verdict
     told = [] if is_judged else [part for part in verdict.figures
@@ -67,7 +73,7 @@ def with_spread(verdict, measured):
         here += ["; half the range of the rounds is at most ", measured.spread(max(kept, key=kept.get)), f" % of a figure{other}"]
     if None in spreads.values():
         here.append(f"; of {'some' if kept or told else 'these'} figures{other and ' without one beside them'} this result has not "
-                    f"kept the range{f', for which {100 * BUSY:.0f} % stand' if is_judged else ''}")
+                    f"kept the range{f', for which {100 * known(None):.0f} % stand' if is_judged else ''}")
     return replace(verdict, here=here)
 
 

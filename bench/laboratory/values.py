@@ -24,7 +24,7 @@ DERIVATIONS = {
     # Half the distance between the least and the most round, in per cent of the median.
     "half range": lambda median, least, most: 50 * (most - least) / median,
     "times for percent less": lambda percent: 100 / (100 - percent),
-    "to the sum": lambda one, first, second: one / (first + second),
+    "sum to": lambda first, second, one: (first + second) / one,
     # A rate in GB/s without copies as many times that of one core, of which another rate is so many times as much.
     "times a core": lambda rate, speedup, seconds, count: rate * 1e9 * speedup * seconds / count,
     # How many bytes another thing does in the time that something takes for one item.
@@ -83,6 +83,16 @@ def best(how, values):
     """The smallest or largest of several Values."""
     chosen = (min if how == "least" else max)(values, key=float)
     return chosen
+
+
+def as_shown(value):
+    """The number that a page shows of a Value; another number as it is."""
+    if not isinstance(value, Value):
+        return float(value)
+    number, digits = value.number, value.digits
+    if number == 0 or isinstance(number, int) and abs(number) < 10**digits:
+        return float(number)
+    return round(float(number), digits - 1 - math.floor(math.log10(abs(number))))
 
 
 def shown(number, digits=3):

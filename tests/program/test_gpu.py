@@ -114,9 +114,17 @@ def test_bench_has_the_studies_runs(bench):
                     if (of["cipher"], of["direction"], of["bytes"]) == (cipher, direction, 4096)}
             assert ways == {("whole", "pinned", None), ("whole", "pageable", None),
                             ("buffers", "pinned", 1024), ("buffers", "pageable", 1024)}
-    assert set(medians("E9", "time", "split")) == {"blocks", "inside", "steps", "grid"}
+    ways = {(row["of"]["split"], row["of"]["executor"], row["of"]["kernel"]) for row in studies["E9"]["measurements"]}
+    assert ways == {("blocks", "cuda", "cuda_compute"), ("inside", "cuda", "study_inside"), ("copies", "cuda", "study_inside"),
+                    ("launches", "cuda", "study_steps"), ("steps", "cuda", "study_steps"), ("grid", "cuda", "study_grid"),
+                    ("blocks", "sequential", "compute")}
     assert set(medians("E10", "rate", "way")) == {"processor", "device", "hybrid"}
     assert 0 <= medians("E10", "share of device", "way")["hybrid"] <= 1
+
+
+def test_each_study_has_what_other_programs_used(bench):
+    for study in bench[0]["studies"].values():
+        assert 0 <= study["others"] <= 1
 
 
 def test_tables_lie_in_every_memory_with_every_number_of_threads(bench):
