@@ -27,12 +27,27 @@ void fill_with_random(MutableBytes bytes) {
   }
 }
 
-std::variant<GcmKey, RawKey> bind(const Kernel& kernel, const CipherName& cipher, Bytes key,
+std::variant<GcmKey, RawKey> bind(const Kernel& kernel, const BenchTask& task, Bytes key,
                                   Device* device) {
+  const CipherName& cipher = *task.cipher;
   if (cipher.is_gcm()) {
     return GcmKey(key, kernel, {device, WhenBusy::wait});
   }
-  return RawKey(cipher.cipher, *cipher.mode, key, kernel, 0, {device, WhenBusy::wait});
+  return RawKey(cipher.cipher, *cipher.mode, key, kernel, task.unit_bytes,
+                {device, WhenBusy::wait});
+}
+
+// libcrypto's ciphertext, unit by unit.
+void encrypt_message(const BenchTask& task, Bytes key, Bytes iv, Bytes in, MutableBytes out) {
+  const std::size_t unit_bytes = task.unit_bytes == 0 ? in.size() : task.unit_bytes;
+  std::vector<std::uint8_t> number(iv.begin(), iv.end());
+  for (std::size_t at = 0; at < in.size(); at += unit_bytes) {
+    const std::size_t bytes = std::min(unit_bytes, in.size() - at);
+    encrypt_raw(*task.cipher, key, number, in.subspan(at, bytes), out.subspan(at, bytes));
+    if (task.unit_bytes != 0) {
+      store_le(number.data(), load_le<std::uint64_t>(number.data()) + 1);
+    }
+  }
 }
 
 }  // namespace
@@ -69,8 +84,8 @@ void fill(Lane& lane, const BenchTask& task, Bytes key) {
     return;  // sealing changes the IV, so before_check does this
   }
   for (std::size_t i = 0; i < lane.ivs.size(); ++i) {
-    encrypt_raw(*task.cipher, key, {lane.ivs[i].bytes, task.cipher->iv_bytes()},
-                lane.message(lane.plain, i), lane.message(lane.cipher, i));
+    encrypt_message(task, key, {lane.ivs[i].bytes, task.cipher->iv_bytes()},
+                    lane.message(lane.plain, i), lane.message(lane.cipher, i));
   }
 }
 
@@ -80,7 +95,7 @@ Contender::Contender(const Kernel& kernel, const BenchTask& task, Bytes key, Dev
       key_bytes_(key),
       messages_(messages_at_once(kernel, task)),
       device_(device),
-      key_(bind(kernel, *task.cipher, key, device)) {
+      key_(bind(kernel, task, key, device)) {
   const auto* const gcm = std::get_if<GcmKey>(&key_);
   if (device != nullptr &&
       !(gcm != nullptr ? gcm->has_device()

@@ -26,6 +26,7 @@ struct BenchTask {
   BenchDirection direction;
   std::size_t message_bytes;
   bool is_shared = false;  // all threads work on one message together, in raw modes that allow it
+  std::size_t unit_bytes = 0;  // XTS's data units; 0: a message is one
 };
 
 // Whether the blocks of a message must follow each other; such a direction is measured on batches.
@@ -33,8 +34,8 @@ struct BenchTask {
 // Whether the kernel has this cipher and direction.
 [[nodiscard]] bool can_do(const Kernel& kernel, const CipherName& cipher,
                           BenchDirection direction) noexcept;
-// Whether a device could do it: only parallel directions, and not XTS, where a message is one data
-// unit here.
+// Whether a device could do it: only parallel directions, and not XTS, whose messages are one data
+// unit here unless somebody asks for shorter ones.
 [[nodiscard]] bool device_can_do(const CipherName& cipher, BenchDirection direction) noexcept;
 // How many independent messages the kernel gets at once: as many as it has lanes, or one.
 [[nodiscard]] std::size_t messages_at_once(const Kernel& kernel, const BenchTask& task) noexcept;

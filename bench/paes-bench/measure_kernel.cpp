@@ -34,7 +34,8 @@ struct MeasureKernelCommand {
   std::vector<std::string> kernels;  // empty: all that run here, beginning with libcrypto's
   std::vector<std::string> directions = {"encrypt"};
   std::vector<std::uint64_t> message_bytes = {16384};
-  std::string device = "cpu";  // cuda: the device, too, after the kernels
+  std::uint64_t unit_bytes = 0;  // of XTS; 0: a message is one data unit
+  std::string device = "cpu";    // cuda: the device, too, after the kernels
   unsigned threads = 1;
   bool share = false;          // threads work on one message together
   std::string clock = "wall";  // or cpu
@@ -116,9 +117,14 @@ std::uint64_t most_message_bytes(const CipherName& cipher) {
   return row_of(*cipher.mode).has_units ? xts::max_unit_bytes : std::uint64_t{1} << 40;
 }
 
-// A message in XTS is one data unit.
-void check_size(const CipherName& cipher, std::uint64_t message_bytes) {
-  const std::uint64_t most = most_message_bytes(cipher);
+// A message in XTS is one data unit, or whole data units of the given length.
+void check_size(const CipherName& cipher, std::uint64_t message_bytes, std::uint64_t unit_bytes) {
+  const bool has_units = !cipher.is_gcm() && row_of(*cipher.mode).has_units;
+  if (unit_bytes != 0 && (!has_units || message_bytes % unit_bytes != 0)) {
+    throw Error(ErrorCode::usage, fmt::format("--unit: {} has no units of {} bytes in {} bytes",
+                                              cipher.name, unit_bytes, message_bytes));
+  }
+  const std::uint64_t most = unit_bytes != 0 ? std::uint64_t{1} << 40 : most_message_bytes(cipher);
   const std::size_t block = block_bytes_of(cipher.cipher);
   const bool takes_part = cipher.is_gcm() || row_of(*cipher.mode).tail == Tail::any ||
                           (row_of(*cipher.mode).tail == Tail::stolen ? message_bytes >= block
@@ -135,9 +141,10 @@ struct Combination {
   std::vector<const Kernel*> kernels;
   std::uint64_t message_bytes;
   bool is_shared;
+  std::uint64_t unit_bytes;
 
   [[nodiscard]] BenchTask task() const {
-    return {&cipher, direction.direction, message_bytes, is_shared};
+    return {&cipher, direction.direction, message_bytes, is_shared, unit_bytes};
   }
   [[nodiscard]] const char* way() const {
     return is_shared ? "shared" : is_chained(cipher, direction.direction) ? "batch" : "message";
@@ -176,23 +183,30 @@ struct Row {
 };
 
 ordered_json to_json(const Row& row) {
-  return {{"cipher", row.combination->cipher.name},
-          {"direction", row.combination->direction.name},
-          {"kernel", row.name},
-          {"device", row.device},
-          {"way", row.combination->way()},
-          {"bytes", row.combination->message_bytes},
-          {"messages", row.messages},
-          {"threads", row.threads},
-          {"rounds", row.rounds},
-          {"seconds_median", row.seconds_median},
-          {"gb_per_s", row.gb_per_s},
-          {"ratio_to_first", to_json(row.ratio)}};
+  ordered_json json = {{"cipher", row.combination->cipher.name},
+                       {"direction", row.combination->direction.name},
+                       {"kernel", row.name},
+                       {"device", row.device},
+                       {"way", row.combination->way()},
+                       {"bytes", row.combination->message_bytes},
+                       {"messages", row.messages},
+                       {"threads", row.threads},
+                       {"rounds", row.rounds},
+                       {"seconds_median", row.seconds_median},
+                       {"gb_per_s", row.gb_per_s},
+                       {"ratio_to_first", to_json(row.ratio)}};
+  if (row.combination->unit_bytes != 0) {
+    json["unit_bytes"] = row.combination->unit_bytes;
+  }
+  return json;
 }
 
 // Says how the messages are run.
 std::string describe_way(const Combination& combination, unsigned threads) {
-  const std::string each = fmt::format("messages of {}", exact_bytes(combination.message_bytes));
+  std::string each = fmt::format("messages of {}", exact_bytes(combination.message_bytes));
+  if (combination.unit_bytes != 0) {
+    each += fmt::format(" in units of {}", exact_bytes(combination.unit_bytes));
+  }
   if (combination.is_shared) {
     return fmt::format("{}, each shared by {} thread{}", each, threads, threads == 1 ? "" : "s");
   }
@@ -259,8 +273,9 @@ std::vector<Combination> combine(const MeasureKernelCommand& command, unsigned t
       }
       const auto kernels = able_kernels(cipher, direction, command.kernels);
       for (const std::uint64_t message_bytes : command.message_bytes) {
-        check_size(cipher, message_bytes);
-        combinations.push_back({cipher, direction, kernels, message_bytes, command.share});
+        check_size(cipher, message_bytes, command.unit_bytes);
+        combinations.push_back(
+            {cipher, direction, kernels, message_bytes, command.share, command.unit_bytes});
         check_memory(combinations.back(), threads);
       }
     }
@@ -354,6 +369,8 @@ Action declare(CLI::App& app) {
              "bytes of a message, 16KiB or 1MB (the default is 16KiB); buffers of that size "
              "are used again and again, so small ones stay in the caches")
           ->delimiter(','));
+  takes_bytes(app.add_option("--unit", command->unit_bytes,
+                             "bytes of a data unit of XTS (the default is the whole message)"));
   app.add_option("-T,--threads", command->threads,
                  "threads, each on messages of its own; 0 is all (the default is 1)")
       ->check(decimal())

@@ -12,10 +12,12 @@ namespace {
 struct Vector128 {
   using Register = __m128i;
   static constexpr unsigned blocks = 1;
+  static constexpr unsigned registers = 16;
   static constexpr unsigned flight = 8;  // registers that go through the cipher at once
   // With sixteen registers, none is left for sums that outlive a flight.
   static constexpr unsigned group_flights = 1;
-  static constexpr bool always_fetches_far = false;  // StreamFetch
+  static constexpr bool always_fetches_far = false;  // Design
+  static constexpr bool multiplies_by_design = false;
 
   PAES_INLINE static Register zero() noexcept { return _mm_setzero_si128(); }
   PAES_INLINE static Register load(const void* from) noexcept {
@@ -98,18 +100,17 @@ struct Vector128 {
                                   Register value) noexcept {
     store(to[0] + at, value);
   }
-  // Shifts of each block by bytes, and of each half of a block by bits. Zeros come in.
+  // Shifts each block by bytes. Zeros come in.
   template <int Bytes>
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm_slli_si128(value, Bytes);
   }
-  template <int Bits>
-  PAES_INLINE static Register shift_left(Register value) noexcept {
-    return _mm_slli_epi64(value, Bits);
+  // The halves, shifted by bits, and what that shifts out.
+  PAES_INLINE static Register shift_left(Register value, unsigned bits) noexcept {
+    return _mm_sll_epi64(value, _mm_cvtsi32_si128(static_cast<int>(bits)));
   }
-  template <int Bits>
-  PAES_INLINE static Register shift_right(Register value) noexcept {
-    return _mm_srli_epi64(value, Bits);
+  PAES_INLINE static Register shifted_out(Register value, unsigned bits) noexcept {
+    return _mm_srl_epi64(value, _mm_cvtsi32_si128(static_cast<int>(64 - bits)));
   }
   template <int Bytes>
   PAES_INLINE static Register rotate_bytes_left(Register value) noexcept {
@@ -119,7 +120,10 @@ struct Vector128 {
     return _mm_add_epi64(value, value);
   }
   // Times 64, for halves whose top six bits are zero.
-  PAES_INLINE static Register times_64(Register value) noexcept { return _mm_slli_epi64(value, 6); }
+  template <Design>
+  PAES_INLINE static Register times_64(Register value) noexcept {
+    return _mm_slli_epi64(value, 6);
+  }
   PAES_INLINE static Register and2(Register a, Register b) noexcept { return _mm_and_si128(a, b); }
 };
 
@@ -142,6 +146,6 @@ constexpr Kernel row = {
 
 extern const Kernel kernel_aesni = wiping<
     row,
-    StackUse{.prepare = 640, .pieces = 576, .xts = 768, .chains = 960, .gcm = 832, .hash = 576}>();
+    StackUse{.prepare = 640, .pieces = 576, .xts = 896, .chains = 960, .gcm = 832, .hash = 576}>();
 
 }  // namespace paes

@@ -170,13 +170,13 @@ bool machine_prefers_512_bit() noexcept {
   return prefers;
 }
 
-StreamFetch stream_fetch_of(std::string_view vendor) noexcept {
-  return vendor == intel ? StreamFetch::far : StreamFetch::near;
+Design design_of(std::string_view vendor) noexcept {
+  return vendor == intel ? Design::intel : Design::other;
 }
 
-StreamFetch machine_stream_fetch() noexcept {
-  static const StreamFetch fetch = stream_fetch_of(read_vendor());
-  return fetch;
+Design machine_design() noexcept {
+  static const Design design = design_of(read_vendor());
+  return design;
 }
 
 std::span<const NamedFeature> named_features() noexcept { return feature_names; }

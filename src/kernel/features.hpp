@@ -68,20 +68,22 @@ struct HwcapWord {
 // False on processors whose clock drops under 512-bit instructions, so that these are slower.
 [[nodiscard]] bool machine_prefers_512_bit() noexcept;
 
-// How a kernel that stores past the caches prefetches its input: `near`, some lines ahead and past
-// the outer caches, or `far`, two pages ahead and into the second cache.
-enum class StreamFetch : std::uint8_t { as_machine_prefers, near, far };
+// Whose processors a kernel is tuned to, where one code is not the best for all.
+enum class Design : std::uint8_t { as_machine, intel, other };
 
-// Chosen by the vendor's name in CPUID's leaf 0, because it depends on the design of the first
-// cache. In Intel's, lines that bypass the second cache occupy fill buffers that stores past the
-// caches need, too: on a Sapphire Rapids `near` was slower than no prefetch at all, and `far` was
-// 1.3 to 1.8 times as fast as `near` on one thread. On AMD's Zen 3 `near` gained 8 to 11 %. `far`
-// was never measured there (docs/log/kernels.md, Past the caches), nor was anything on Intel's
-// other designs. So processors of other vendors keep `near`, except under vaes512, which always
-// takes `far`.
-[[nodiscard]] StreamFetch stream_fetch_of(std::string_view vendor) noexcept;
+// By the vendor's name in CPUID's leaf 0. Two choices depend on it (docs/log/kernels.md):
+// - How a kernel that stores past the caches prefetches its input: two pages ahead and into the
+//   second cache on Intel's, some lines ahead and past the outer caches on others. In Intel's,
+//   lines that bypass the second cache occupy fill buffers that stores past the caches need, too:
+//   on a Sapphire Rapids the near way was slower than no prefetch at all, and the far one was 1.3
+//   to 1.8 times as fast on one thread. On AMD's Zen 3 the near way gained 8 to 11 %. The far one
+//   was never measured there, nor was anything on Intel's other designs. `vaes512` always takes the
+//   far way.
+// - How `vaes512` multiplies XTS's tweaks: on Intel's, shifts of 512-bit registers take turns with
+//   the AES rounds, and on AMD's Zen 4 the instruction that takes their place there does.
+[[nodiscard]] Design design_of(std::string_view vendor) noexcept;
 
-[[nodiscard]] StreamFetch machine_stream_fetch() noexcept;
+[[nodiscard]] Design machine_design() noexcept;
 
 struct NamedFeature {
   Feature feature;

@@ -53,7 +53,9 @@ struct Text {
 struct Piece {
   Text text;
   const CounterBlock* counter = nullptr;  // the last 32 bits count on and wrap
+  // One for each data unit of XTS in `text`, all of which have this length; 0: `text` is of one.
   const Tweak* tweak = nullptr;
+  std::size_t unit_bytes = 0;
   // A copy outside the text: in place, the previous piece overwrites that block.
   const ChainBlock* before = nullptr;
   // A branch or an address may depend on the counter only if this is true. If the IV does not have
@@ -61,8 +63,7 @@ struct Piece {
   bool is_counter_public = false;
   // The output is larger than the caches and not read soon, so a kernel may store past them.
   bool bypasses_caches = false;
-  // How a kernel that stores past the caches prefetches. Only tests set this.
-  StreamFetch fetch = StreamFetch::as_machine_prefers;
+  Design design = Design::as_machine;  // only tests set this
 };
 using PieceFunction = void (*)(const KernelKeys&, const Piece&) noexcept;
 

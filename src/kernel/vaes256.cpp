@@ -13,10 +13,12 @@ namespace {
 struct Vector256 {
   using Register = __m256i;
   static constexpr unsigned blocks = 2;
+  static constexpr unsigned registers = 16;
   static constexpr unsigned flight = 8;  // registers that go through the cipher at once
   // With sixteen registers, none is left for sums that outlive a flight.
   static constexpr unsigned group_flights = 1;
-  static constexpr bool always_fetches_far = false;  // StreamFetch
+  static constexpr bool always_fetches_far = false;  // Design
+  static constexpr bool multiplies_by_design = false;
 
   PAES_INLINE static Register zero() noexcept { return _mm256_setzero_si256(); }
   PAES_INLINE static Register load(const void* from) noexcept {
@@ -132,18 +134,20 @@ struct Vector256 {
     store_block(to[0] + at, _mm256_castsi256_si128(value));
     store_block(to[1] + at, _mm256_extracti128_si256(value, 1));
   }
-  // Shifts of each block by bytes, and of each half of a block by bits. Zeros come in.
+  // Shifts each block by bytes. Zeros come in.
   template <int Bytes>
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm256_bslli_epi128(value, Bytes);
   }
-  template <int Bits>
-  PAES_INLINE static Register shift_left(Register value) noexcept {
-    return _mm256_slli_epi64(value, Bits);
+  // The halves of lane i, shifted by `bits` + i bits, and what that shifts out.
+  PAES_INLINE static Register shift_left(Register value, unsigned bits) noexcept {
+    return _mm256_sllv_epi64(value, lane_bits(bits));
   }
-  template <int Bits>
-  PAES_INLINE static Register shift_right(Register value) noexcept {
-    return _mm256_srli_epi64(value, Bits);
+  PAES_INLINE static Register shifted_out(Register value, unsigned bits) noexcept {
+    return _mm256_srlv_epi64(value, _mm256_sub_epi64(_mm256_set1_epi64x(64), lane_bits(bits)));
+  }
+  PAES_INLINE static Register lane_bits(unsigned bits) noexcept {
+    return _mm256_add_epi64(_mm256_set1_epi64x(bits), _mm256_set_epi64x(1, 1, 0, 0));
   }
   template <int Bytes>
   PAES_INLINE static Register rotate_bytes_left(Register value) noexcept {
@@ -153,6 +157,7 @@ struct Vector256 {
     return _mm256_add_epi64(value, value);
   }
   // Times 64, for halves whose top six bits are zero.
+  template <Design>
   PAES_INLINE static Register times_64(Register value) noexcept {
     return _mm256_slli_epi64(value, 6);
   }
@@ -181,6 +186,6 @@ constexpr Kernel row = {
 extern const Kernel kernel_vaes256 = wiping<
     row,
     StackUse{
-        .prepare = 640, .pieces = 832, .xts = 1152, .chains = 1984, .gcm = 1408, .hash = 1024}>();
+        .prepare = 640, .pieces = 832, .xts = 1280, .chains = 1984, .gcm = 1408, .hash = 1024}>();
 
 }  // namespace paes

@@ -12,12 +12,14 @@ namespace {
 struct Vector512 {
   using Register = __m512i;
   static constexpr unsigned blocks = 4;
+  static constexpr unsigned registers = 32;
   static constexpr unsigned flight = 8;  // registers that go through the cipher at once
   // There are enough registers to keep the sums of products over several flights.
   static constexpr unsigned group_flights = 4;
   // Lines fetched past the second cache would take fill buffers, which are few and which stores
-  // past the caches need. So `far` is used, whatever Piece::fetch says.
+  // past the caches need. So this prefetches as on Intel's processors, whatever the design is.
   static constexpr bool always_fetches_far = true;
+  static constexpr bool multiplies_by_design = true;
 
   PAES_INLINE static Register zero() noexcept { return _mm512_setzero_si512(); }
   PAES_INLINE static Register load(const void* from) noexcept { return _mm512_loadu_si512(from); }
@@ -157,18 +159,20 @@ struct Vector512 {
     store_block(to[2] + at, _mm512_extracti64x2_epi64(value, 2));
     store_block(to[3] + at, _mm512_extracti64x2_epi64(value, 3));
   }
-  // Shifts of each block by bytes, and of each half of a block by bits. Zeros come in.
+  // Shifts each block by bytes. Zeros come in.
   template <int Bytes>
   PAES_INLINE static Register shift_bytes_left(Register value) noexcept {
     return _mm512_bslli_epi128(value, Bytes);
   }
-  template <int Bits>
-  PAES_INLINE static Register shift_left(Register value) noexcept {
-    return _mm512_slli_epi64(value, Bits);
+  // The halves of lane i, shifted by `bits` + i bits, and what that shifts out.
+  PAES_INLINE static Register shift_left(Register value, unsigned bits) noexcept {
+    return _mm512_sllv_epi64(value, lane_bits(bits));
   }
-  template <int Bits>
-  PAES_INLINE static Register shift_right(Register value) noexcept {
-    return _mm512_srli_epi64(value, Bits);
+  PAES_INLINE static Register shifted_out(Register value, unsigned bits) noexcept {
+    return _mm512_srlv_epi64(value, _mm512_sub_epi64(_mm512_set1_epi64(64), lane_bits(bits)));
+  }
+  PAES_INLINE static Register lane_bits(unsigned bits) noexcept {
+    return _mm512_add_epi64(_mm512_set1_epi64(bits), _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0));
   }
   template <int Bytes>
   PAES_INLINE static Register rotate_bytes_left(Register value) noexcept {
@@ -177,10 +181,16 @@ struct Vector512 {
   PAES_INLINE static Register double_halves(Register value) noexcept {
     return _mm512_add_epi64(value, value);
   }
-  // Times 64, for halves whose top six bits are zero. On Intel, shifts of 512-bit registers take
-  // turns with the AES rounds on port 0; this, a rotation of each half, runs on port 5.
+  // Times 64, for halves whose top six bits are zero. On Intel's processors, shifts of 512-bit
+  // registers take turns with the AES rounds on port 0, and a rotation of each half runs on port 5.
+  // On AMD's Zen 4 it is the other way round.
+  template <Design For>
   PAES_INLINE static Register times_64(Register value) noexcept {
-    return _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x322a221a120a023a), value);
+    if constexpr (For == Design::intel) {
+      return _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x322a221a120a023a), value);
+    } else {
+      return _mm512_slli_epi64(value, 6);
+    }
   }
   PAES_INLINE static Register and2(Register a, Register b) noexcept {
     return _mm512_and_si512(a, b);
@@ -208,7 +218,6 @@ constexpr Kernel row = {
 
 extern const Kernel kernel_vaes512 = wiping<
     row,
-    StackUse{
-        .prepare = 640, .pieces = 448, .xts = 1664, .chains = 3072, .gcm = 576, .hash = 256}>();
+    StackUse{.prepare = 640, .pieces = 448, .xts = 576, .chains = 3072, .gcm = 576, .hash = 256}>();
 
 }  // namespace paes

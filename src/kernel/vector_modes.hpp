@@ -48,7 +48,7 @@ struct VectorModes {
     const auto address = reinterpret_cast<std::uintptr_t>(text.out);
     const bool streams =
         piece.bypasses_caches && address % block_bytes == 0 && text.bytes >= 4 * flight_bytes;
-    const WholeRegisters memory = {streams, streams && fetches_far(piece)};
+    const WholeRegisters memory = {streams, streams && is_for_intel(piece)};
     std::size_t head = streams ? (0 - address) % 64 : 0;
     if constexpr (Which == Operation::ctr) {
       if (!streams) {
@@ -83,10 +83,8 @@ struct VectorModes {
   };
 
   // Asked once a piece.
-  static bool fetches_far(const Piece& piece) noexcept {
-    const StreamFetch fetch =
-        piece.fetch == StreamFetch::as_machine_prefers ? machine_stream_fetch() : piece.fetch;
-    return fetch == StreamFetch::far;
+  static bool is_for_intel(const Piece& piece) noexcept {
+    return (piece.design == Design::as_machine ? machine_design() : piece.design) == Design::intel;
   }
 
   // Blocks up to the first counter at which flights can share their first round; 0 if the rest is
@@ -135,83 +133,152 @@ struct VectorModes {
     if (Which == Operation::ctr && !memory.streams) {
       return Gcm::ctr(kernel_keys, piece);
     }
+    if constexpr (formula_of(Which).has_tweak() && Vector::multiplies_by_design) {
+      if (is_for_intel(piece)) {
+        return run_rounds<Which, Design::intel>(keys, piece, memory);
+      }
+    }
+    run_rounds<Which, Design::other>(keys, piece, memory);
+  }
+
+  template <Operation Which, Design For>
+  PAES_INLINE static void run_rounds(const Keys& keys, const Piece& piece,
+                                     WholeRegisters memory) noexcept {
     switch (keys.rounds) {
       case 10:
-        return run_flights<Which, 10>(keys, piece, memory);
+        return run_flights<Which, For, 10>(keys, piece, memory);
       case 12:
-        return run_flights<Which, 12>(keys, piece, memory);
+        return run_flights<Which, For, 12>(keys, piece, memory);
       default:
-        return run_flights<Which, 14>(keys, piece, memory);
+        return run_flights<Which, For, 14>(keys, piece, memory);
     }
   }
 
-  // What one flight passes to the next.
+  // What one flight passes to the next, besides masks.
   struct FlightState {
     Register before;  // its last block is the one before the flight
     Counters counters;
   };
-  // The tweaks of a flight and of the next. In modes without tweaks they take no room on the stack.
-  struct Tweaks {
-    Register registers[2][flight];
-    PAES_INLINE Register* of(unsigned which) noexcept { return registers[which]; }
-  };
-  struct NoTweaks {
-    PAES_INLINE static Register* of(unsigned /*which*/) noexcept { return nullptr; }
-  };
 
-  template <Operation Which, unsigned Rounds>
+  // What `Count` registers add before and after the cipher in XTS: their tweaks. Where one
+  // instruction adds three registers, each tweak has the last round's key added, which then costs
+  // nothing: the last round adds both, and the step to the next flight takes one addition more in
+  // an instruction that it has anyway.
+  template <bool Inverse, Design For, unsigned Count>
+  struct TweakMasks {
+    // Of this flight, and of the next. With few registers they are in memory and take turns.
+    Register mask[2][Count];
+    unsigned turn = 0;
+    Register whitening;   // added to a text and its mask, gives what the first round takes
+    Register correction;  // the key that a mask has, after the step, and before
+
+    // The first register's first block is `ahead` blocks after the one whose tweak is `first`.
+    PAES_INLINE TweakMasks(const Keys& keys, __m128i first, unsigned ahead) noexcept {
+      const Register tweak = Vector::broadcast(first);
+      const Register key = key_in_mask(keys);
+      whitening = Vector::xor2(key_of<Inverse>(keys, 0), key);
+      correction = has_key ? next_flights<For>(key, key) : Vector::zero();
+      unrolled<Count>([&](unsigned i) __attribute__((always_inline)) {
+        mask[0][i] = Vector::xor2(times_x(tweak, ahead + i * lanes), key);
+      });
+    }
+    PAES_INLINE void prepare_next(unsigned i) noexcept {
+      if (i < Count) {
+        mask[1 - now()][i] = next_flights<For>(mask[now()][i], correction);
+      }
+    }
+    PAES_INLINE void move_on() noexcept {
+      if constexpr (has_key) {
+        unrolled<Count>([&](unsigned i)
+                            __attribute__((always_inline)) { mask[0][i] = mask[1][i]; });
+      } else {
+        turn = 1 - turn;
+      }
+    }
+    // Where the flight's masks are; a constant where they are in registers.
+    [[nodiscard]] PAES_INLINE unsigned now() const noexcept { return has_key ? 0 : turn; }
+    // What the last round takes in the place of its key.
+    [[nodiscard]] PAES_INLINE Register last_key(unsigned i, Register key) const noexcept {
+      return has_key ? mask[now()][i] : Vector::xor2(mask[now()][i], key);
+    }
+    // The first block's tweak.
+    [[nodiscard]] PAES_INLINE __m128i first(const Keys& keys) const noexcept {
+      return Vector::first_block(Vector::xor2(mask[now()][0], key_in_mask(keys)));
+    }
+
+   private:
+    static constexpr bool has_key = Vector::registers > 16;  // AVX-512
+    PAES_INLINE static Register key_in_mask(const Keys& keys) noexcept {
+      return has_key ? key_of<Inverse>(keys, keys.rounds) : Vector::zero();
+    }
+  };
+  struct NoMasks {
+    PAES_INLINE NoMasks(const Keys& /*keys*/, __m128i /*first*/, unsigned /*ahead*/) noexcept {}
+    PAES_INLINE static void prepare_next(unsigned /*i*/) noexcept {}
+    PAES_INLINE static void move_on() noexcept {}
+    PAES_INLINE static __m128i first(const Keys& /*keys*/) noexcept { return _mm_setzero_si128(); }
+  };
+  template <Operation Which, Design For, unsigned Count>
+  using MasksOf = std::conditional_t<formula_of(Which).has_tweak(),
+                                     TweakMasks<formula_of(Which).inverse, For, Count>, NoMasks>;
+
+  template <Operation Which, Design For, unsigned Rounds>
   PAES_NOINLINE static void run_flights(const Keys& keys, const Piece& piece,
                                         WholeRegisters memory) noexcept {
+    constexpr Formula formula = formula_of(Which);
     FlightState carried = {Vector::zero(), {Vector::zero(), 0}};
-    std::conditional_t<formula_of(Which).has_tweak(), Tweaks, NoTweaks> tweaks;
-    if constexpr (formula_of(Which).has_tweak()) {
-      first_tweaks(*piece.tweak, tweaks.of(0));
-    } else if constexpr (formula_of(Which).has_before()) {
+    __m128i tweak = _mm_setzero_si128();
+    if constexpr (formula.has_tweak()) {
+      tweak = load_block(piece.tweak->bytes);
+    } else if constexpr (formula.has_before()) {
       carried.before = Vector::broadcast(load_block(piece.before->bytes));
-    } else if constexpr (formula_of(Which).pre == Term::counter) {
+    } else if constexpr (formula.pre == Term::counter) {
       carried.counters =
           Counters::at(*piece.counter, load_be32(piece.counter->bytes + block_bytes - 4));
     }
     const std::uint8_t* in = piece.text.in;
     std::uint8_t* out = piece.text.out;
     std::size_t left = piece.text.bytes;
-    const Register came_round = Vector::broadcast(_mm_cvtsi64_si128((1LL << (8 * lanes)) - 1));
-    unsigned now = 0;
-    for (; left >= flight_bytes; left -= flight_bytes, in += flight_bytes, out += flight_bytes) {
-      one_flight<Which, Rounds, flight>(
-          keys, carried, tweaks.of(now), in, out,
-          memory, [&](unsigned index) __attribute__((always_inline)) {
-            if constexpr (formula_of(Which).has_tweak()) {
-              if (index < flight) {
-                tweaks.of(1 - now)[index] = next_flights(tweaks.of(now)[index], came_round);
-              }
-            }
-          });
-      now = 1 - now;
+    if (left >= flight_bytes) {
+      MasksOf<Which, For, flight> masks(keys, tweak, 0);
+      for (;;) {
+        one_flight<Which, Rounds, flight>(
+            keys, carried, masks, in, out,
+            memory, [&](unsigned i) __attribute__((always_inline)) { masks.prepare_next(i); });
+        left -= flight_bytes;
+        in += flight_bytes;
+        out += flight_bytes;
+        if (left == 0) {
+          break;
+        }
+        masks.move_on();
+        if (left < flight_bytes) {
+          tweak = masks.first(keys);
+          break;
+        }
+      }
     }
     if (memory.streams) {
       _mm_sfence();
     }
     if (left != 0) {
-      run_rest<Which>(keys, carried.before, carried.counters.reversed, carried.counters.next,
-                      tweaks.of(now), in, out, left);
+      run_rest<Which>(keys, carried.before, carried.counters.reversed, carried.counters.next, tweak,
+                      in, out, left);
     }
   }
 
-  // `left` is less than a flight, so one flight's tweaks suffice. What is carried comes in
-  // registers, hence member by member.
+  // `left` is less than a flight. What is carried comes in registers, hence member by member.
   template <Operation Which>
   PAES_NOINLINE static void run_rest(const Keys& keys, Register before, Register reversed,
-                                     std::uint32_t next, const Register* tweak,
-                                     const std::uint8_t* in, std::uint8_t* out,
-                                     std::size_t left) noexcept {
+                                     std::uint32_t next, __m128i tweak, const std::uint8_t* in,
+                                     std::uint8_t* out, std::size_t left) noexcept {
     FlightState carried = {before, {reversed, next}};
+    unsigned done = 0;  // blocks
     const auto part = [&]<unsigned Count>() __attribute__((always_inline)) {
       if (left >= Count * vector_bytes) {
-        one_flight<Which, 0, Count>(keys, carried, tweak, in, out, through_caches, nothing_between);
-        if constexpr (formula_of(Which).has_tweak()) {
-          tweak += Count;
-        }
+        const MasksOf<Which, Design::other, Count> masks(keys, tweak, done);
+        one_flight<Which, 0, Count>(keys, carried, masks, in, out, through_caches, nothing_between);
+        done += Count * lanes;
         in += Count * vector_bytes;
         out += Count * vector_bytes;
         left -= Count * vector_bytes;
@@ -222,14 +289,16 @@ struct VectorModes {
     part.template operator()<1>();
     if constexpr (lanes > 1) {
       if (left != 0) {
-        one_flight<Which, 0, 1>(keys, carried, tweak, in, out, PartOfRegister{left / block_bytes},
+        const MasksOf<Which, Design::other, 1> masks(keys, tweak, done);
+        one_flight<Which, 0, 1>(keys, carried, masks, in, out, PartOfRegister{left / block_bytes},
                                 nothing_between);
       }
     }
   }
 
-  template <Operation Which, unsigned Rounds, unsigned Count, class Memory, typename Between>
-  PAES_INLINE static void one_flight(const Keys& keys, FlightState& carried, const Register* tweaks,
+  template <Operation Which, unsigned Rounds, unsigned Count, class Masks, class Memory,
+            typename Between>
+  PAES_INLINE static void one_flight(const Keys& keys, FlightState& carried, const Masks& masks,
                                      const std::uint8_t* in, std::uint8_t* out, Memory memory,
                                      Between between) noexcept {
     constexpr Formula formula = formula_of(Which);
@@ -246,7 +315,7 @@ struct VectorModes {
       if constexpr (formula.pre == Term::in) {
         text[i] = Vector::xor2(text_at(i), whitening);
       } else if constexpr (formula.pre == Term::in_xor_tweak) {
-        text[i] = Vector::xor3(text_at(i), tweaks[i], whitening);
+        text[i] = Vector::xor3(text_at(i), masks.mask[masks.now()][i], masks.whitening);
       } else if constexpr (formula.pre == Term::before) {
         text[i] = Vector::xor2(before_at(i), whitening);
       } else {
@@ -265,7 +334,7 @@ struct VectorModes {
       if constexpr (formula.post == Term::in) {
         mask = Vector::xor2(key, text_at(i));
       } else if constexpr (formula.post == Term::tweak) {
-        mask = Vector::xor2(key, tweaks[i]);
+        mask = masks.last_key(i, key);
       } else if constexpr (formula.post == Term::before) {
         mask = Vector::xor2(key, before_at(i));
       }
@@ -308,43 +377,27 @@ struct VectorModes {
     }
   }
 
-  PAES_INLINE static Register tweak_polynomial() noexcept {
-    return Vector::broadcast(_mm_cvtsi32_si128(0x87));
-  }
-
-  // The tweaks one flight later: a rotation by `lanes` bytes. A byte y that came round stands for y
-  // * (x^7 + x^2 + x + 1), so y * (x^7 + x^2 + x) is added. A carry-less multiplication would be a
-  // single instruction, but it takes turns with the AES rounds on their ports.
-  PAES_INLINE static Register next_flights(Register tweak, Register mask) noexcept {
+  // The tweak one flight later, plus `added`: a rotation by `lanes` bytes. A byte y that came round
+  // stands for y * (x^7 + x^2 + x + 1), so y * (x^7 + x^2 + x) is added. A carry-less
+  // multiplication would be a single instruction, but it takes turns with the AES rounds on their
+  // ports.
+  template <Design For>
+  PAES_INLINE static Register next_flights(Register tweak, Register added) noexcept {
+    const Register came_round = Vector::broadcast(_mm_cvtsi64_si128((1LL << (8 * lanes)) - 1));
     const Register rotated = Vector::template rotate_bytes_left<lanes>(tweak);
-    const Register y = Vector::and2(rotated, mask);
-    const Register halved = Vector::xor3(y, Vector::double_halves(y), Vector::times_64(y));
-    return Vector::xor2(rotated, Vector::double_halves(halved));
+    const Register y = Vector::and2(rotated, came_round);
+    const Register halved =
+        Vector::xor3(y, Vector::double_halves(y), Vector::template times_64<For>(y));
+    return Vector::xor3(rotated, Vector::double_halves(halved), added);
   }
 
-  // Multiplies each block by x^Blocks: shifts the halves by bits.
-  template <unsigned Blocks>
-  PAES_INLINE static Register advance(Register tweak) noexcept {
-    const Register carries = Vector::template shift_right<64 - Blocks>(tweak);
-    return Vector::xor3(Vector::template shift_left<Blocks>(tweak),
+  // The tweak of each lane's block, which is `blocks` + lane after the tweak's own.
+  PAES_INLINE static Register times_x(Register tweak, unsigned blocks) noexcept {
+    const Register carries = Vector::shifted_out(tweak, blocks);
+    const Register polynomial = Vector::broadcast(_mm_cvtsi32_si128(0x87));
+    return Vector::xor3(Vector::shift_left(tweak, blocks),
                         Vector::template shift_bytes_left<8>(carries),
-                        Vector::template multiply<0x01>(carries, tweak_polynomial()));
-  }
-
-  PAES_INLINE static void first_tweaks(const Tweak& first, Register* tweaks) noexcept {
-    Tweak block[lanes];
-    block[0] = first;
-    for (unsigned lane = 1; lane < lanes; ++lane) {
-      block[lane] = xts::next_tweak(block[lane - 1]);
-    }
-    tweaks[0] = Vector::load(block);
-    tweaks[1] = advance<lanes>(tweaks[0]);
-    for (unsigned i = 0; i < 2; ++i) {
-      tweaks[2 + i] = advance<2 * lanes>(tweaks[i]);
-    }
-    for (unsigned i = 0; i < 4; ++i) {
-      tweaks[4 + i] = advance<4 * lanes>(tweaks[i]);
-    }
+                        Vector::template multiply<0x01>(carries, polynomial));
   }
 };
 

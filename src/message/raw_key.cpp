@@ -443,8 +443,20 @@ void RawKey::crypt_few_units(Direction direction, const UnitNumber& first, Bytes
   const WipeOnExit wiped(bytes);
   kernel_->run(Operation::ecb_encrypt)(keys_->tweak,
                                        {.text = {bytes.data(), bytes.data(), bytes.size()}});
+  const Operation operation = row().operation(direction);
+  // Units of whole blocks go to the kernel together.
+  const std::size_t together =
+      count > 1 && unit_bytes % block_bytes == 0 ? in.size() / unit_bytes : 0;
+  if (together != 0) {
+    kernel_->run(operation)(keys_->kernel, {.text = {in.data(), out.data(), together * unit_bytes},
+                                            .tweak = tweaks,
+                                            .unit_bytes = unit_bytes,
+                                            .bypasses_caches = spread.bypasses_caches});
+  }
   each_unit([&](std::size_t index, Bytes unit, MutableBytes result) {
-    crypt_unit(row().operation(direction), tweaks[index], unit, result, spread);
+    if (index >= together) {
+      crypt_unit(operation, tweaks[index], unit, result, spread);
+    }
   });
 }
 
@@ -464,7 +476,7 @@ void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, Mutab
     const WipeOnExit wiped(bytes_of(tweaks));
     const Block power = xts::power_of_x(pieces.piece_bytes / block_bytes);
     for (std::size_t i = 1; i < pieces.count; ++i) {
-      tweaks[i] = xts::advance(tweaks[i - 1], power);
+      tweaks[i] = xts::times(tweaks[i - 1], power);
     }
     for_each(spread.executor, pieces.count, [&](std::size_t index) {
       run(keys_->kernel, {.text = pieces.text(index, in, out),
@@ -473,7 +485,7 @@ void RawKey::crypt_unit(Operation operation, const Tweak& first, Bytes in, Mutab
     });
   }
   if (rest != 0) {
-    Tweak next = xts::advance(first, xts::power_of_x(pieces.whole_bytes / block_bytes));
+    Tweak next = xts::advance(first, pieces.whole_bytes / block_bytes);
     const WipeOnExit wiped(next.bytes);
     steal(operation, next, in.last(kept + rest), out.last(block_bytes + rest));
   }

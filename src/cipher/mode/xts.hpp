@@ -37,17 +37,48 @@ inline constexpr std::uint64_t max_unit_bytes = std::uint64_t{1} << 24;
   return reversed;
 }
 
-// x^blocks, for `advance`. Time depends on `blocks`, which is public.
+// x^blocks, for `times`. Time depends on `blocks`, which is public.
 [[nodiscard]] inline Block power_of_x(std::uint64_t blocks) noexcept {
   const Block x = {{0x02}};
   return reverse_bits_of_bytes(ghash_power(reverse_bits_of_bytes(x), blocks));
 }
 
-// T * power: the tweak that many blocks later.
-[[nodiscard]] inline Tweak advance(const Tweak& tweak, const Block& power) noexcept {
+// T * power.
+[[nodiscard]] inline Tweak times(const Tweak& tweak, const Block& power) noexcept {
   const Block reversed = reverse_bits_of_bytes(std::bit_cast<Block>(tweak));
   return std::bit_cast<Tweak>(
       reverse_bits_of_bytes(ghash_multiply(reversed, reverse_bits_of_bytes(power))));
+}
+
+// T * x^blocks: the tweak that many blocks later. Time depends on `blocks`, which is public.
+[[nodiscard]] inline Tweak advance(const Tweak& tweak, std::uint64_t blocks) noexcept {
+  constexpr std::uint64_t step = 64;
+  if (blocks >= 512 * step) {  // where steps take longer than a power
+    return times(tweak, power_of_x(blocks));
+  }
+  std::uint64_t low = load_le<std::uint64_t>(tweak.bytes);
+  std::uint64_t high = load_le<std::uint64_t>(tweak.bytes + 8);
+  // Adds what fell out at the top, times x^7 + x^2 + x + 1.
+  const auto come_back = [&](std::uint64_t out) {
+    low ^= out ^ (out << 1) ^ (out << 2) ^ (out << 7);
+    high ^= (out >> 63) ^ (out >> 62) ^ (out >> 57);
+  };
+  for (; blocks >= step; blocks -= step) {
+    const std::uint64_t out = high;
+    high = low;
+    low = 0;
+    come_back(out);
+  }
+  if (blocks != 0) {
+    const std::uint64_t out = high >> (step - blocks);
+    high = (high << blocks) | (low >> (step - blocks));
+    low <<= blocks;
+    come_back(out);
+  }
+  Tweak next;
+  store_le(next.bytes, low);
+  store_le(next.bytes + 8, high);
+  return next;
 }
 
 // The data unit's number `steps` later. The first one is copied whole: a kernel loads all 16 bytes

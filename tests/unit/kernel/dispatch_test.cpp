@@ -304,10 +304,10 @@ TEST(Dispatch, FeaturesAreThoseThatTheSystemLists) {
 }
 #endif
 
-TEST(Dispatch, StreamsFetchByTheVendor) {
-  EXPECT_EQ(stream_fetch_of("GenuineIntel"), StreamFetch::far);
+TEST(Dispatch, DesignsAreTheVendors) {
+  EXPECT_EQ(design_of("GenuineIntel"), Design::intel);
   for (const char* other : {"AuthenticAMD", "HygonGenuine", "CentaurHauls", "  Shanghai  ", ""}) {
-    EXPECT_EQ(stream_fetch_of(other), StreamFetch::near) << other;
+    EXPECT_EQ(design_of(other), Design::other) << other;
   }
 #if defined(__x86_64__)
   // The name that we read from CPUID against the system's.
@@ -319,9 +319,9 @@ TEST(Dispatch, StreamsFetchByTheVendor) {
     }
   }
   ASSERT_FALSE(vendor.empty());
-  EXPECT_EQ(machine_stream_fetch(), stream_fetch_of(vendor)) << vendor;
+  EXPECT_EQ(machine_design(), design_of(vendor)) << vendor;
 #else
-  EXPECT_EQ(machine_stream_fetch(), StreamFetch::near);
+  EXPECT_EQ(machine_design(), Design::other);
 #endif
 }
 

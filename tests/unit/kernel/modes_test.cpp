@@ -156,7 +156,11 @@ TEST_P(Modes, XtsFromAGivenTweak) {
             for (const bool in_place : {false, true}) {
               const MutableBytes from = in.filled(plain, side);
               const MutableBytes to = in_place ? from : out.view(from.size(), side);
-              run(*keys, {.text = {from.data(), to.data(), from.size()}, .tweak = &tweak});
+              // Both designs' ways of multiplying tweaks; each with every other number of blocks.
+              const Design design = (blocks + seed) % 2 == 0 ? Design::intel : Design::other;
+              run(*keys, {.text = {from.data(), to.data(), from.size()},
+                          .tweak = &tweak,
+                          .design = design});
               ASSERT_TRUE(std::equal(to.begin(), to.end(), expected.begin()))
                   << (encrypt ? "encryption, " : "decryption, ") << key_bytes << " bytes of key, "
                   << blocks << " blocks" << (in_place ? " in place" : "");
@@ -164,6 +168,36 @@ TEST_P(Modes, XtsFromAGivenTweak) {
           }
         }
       }
+    }
+  }
+}
+
+// Several data units in one call come out as each of them does alone.
+TEST_P(Modes, XtsTakesSeveralUnits) {
+  PAES_SKIP_IF_UNAVAILABLE();
+  if (kernel().run(Operation::xts_encrypt) == nullptr) {
+    GTEST_SKIP() << "NOT RUN: " << kernel().name << ": no pieces of XTS";
+  }
+  constexpr std::size_t units = 5;
+  const PreparedKeys keys(kernel(), varied_bytes(32, 8));
+  std::vector<Tweak> tweaks;
+  for (std::size_t i = 0; i < units; ++i) {
+    tweaks.push_back(block_of<Tweak>(varied_bytes(16, 20 + i)));
+  }
+  for (const std::size_t unit_bytes : {16U, 48U, 512U, 528U, 1040U, 4096U}) {
+    const Buffer text = varied_bytes(units * unit_bytes, 9);
+    for (const Operation operation : {Operation::xts_encrypt, Operation::xts_decrypt}) {
+      Buffer expected(text.size());
+      for (std::size_t i = 0; i < units; ++i) {
+        kernel().run(operation)(*keys, {.text = {text.data() + i * unit_bytes,
+                                                 expected.data() + i * unit_bytes, unit_bytes},
+                                        .tweak = &tweaks[i]});
+      }
+      Buffer in_place = text;
+      kernel().run(operation)(*keys, {.text = {in_place.data(), in_place.data(), in_place.size()},
+                                      .tweak = tweaks.data(),
+                                      .unit_bytes = unit_bytes});
+      ASSERT_EQ(in_place, expected) << unit_bytes << " bytes";
     }
   }
 }
@@ -258,16 +292,16 @@ TEST_P(Modes, BypassingCachesChangesNothing) {
                     .is_counter_public = true};
         run(*keys, piece);
         piece.bypasses_caches = true;
-        for (const StreamFetch fetch :
-             {StreamFetch::as_machine_prefers, StreamFetch::near, StreamFetch::far}) {
-          piece.fetch = fetch;
+        for (const Design design : {Design::as_machine, Design::intel, Design::other}) {
+          piece.design = design;
           Buffer room(most + 192, 0xa5);
           std::uint8_t* const aligned =
               room.data() + 64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64;
           piece.text.out = aligned + shift;
           run(*keys, piece);
           ASSERT_TRUE(std::equal(expected.begin(), expected.end(), aligned + shift))
-              << "operation " << index << " at " << shift << ", fetch " << static_cast<int>(fetch);
+              << "operation " << index << " at " << shift << ", design "
+              << static_cast<int>(design);
           ASSERT_TRUE(std::all_of(aligned + shift + bytes, room.data() + room.size(),
                                   [](std::uint8_t byte) { return byte == 0xa5; }));
         }
