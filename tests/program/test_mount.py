@@ -582,7 +582,9 @@ def test_no_log_names_a_file_of_the_vault(own_vault, mounts, where):
     point = mounts.point()
     reading, writing = os.openpty() if where == "terminal" else os.pipe()
     words = [MOUNT, "-f", "--passphrase-file", own_vault.passfile, own_vault.path, point]
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=writing, env=program.clean_environment()) as process:
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stderr=writing, env=program.clean_environment()
+    ) as process, program.killed_on_failure(process):
         os.close(writing)
         program.wait_until(lambda: is_mounted(point) or process.poll() is not None, "the mount", LIMIT_S)
         with pytest.raises(OSError):
