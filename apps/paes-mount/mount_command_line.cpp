@@ -76,13 +76,14 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-[[noreturn]] void fail(const std::string& why, const std::string& hint = "paes-mount --help") {
+[[noreturn]] void fail_usage(const std::string& why,
+                             const std::string& hint = "paes-mount --help") {
   throw Error(ErrorCode::usage, "-o " + why, hint);
 }
 
 [[noreturn]] void fail_unknown(const std::string& name) {
   const std::string hint = hint_for_option_of_gocryptfs(name);
-  fail(name + ": there is no such option", hint.empty() ? "paes-mount --help" : hint);
+  fail_usage(name + ": there is no such option", hint.empty() ? "paes-mount --help" : hint);
 }
 
 // The value of an option: a number of so many things, from `least` to `most`.
@@ -92,7 +93,7 @@ unsigned parse_number(const std::string& name, const std::string& text, unsigned
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end || number < least || number > most) {
-    fail(name + "=" + text + ": is not a number of " + things);
+    fail_usage(name + "=" + text + ": is not a number of " + things);
   }
   return number;
 }
@@ -268,7 +269,7 @@ void MountCommandLine::take(std::string_view option) {
     fail_unknown(name);
   }
   if (value.empty()) {
-    fail(name + ": has no value");
+    fail_usage(name + ": has no value");
   }
   if (name == "passfile" || name == "passphrase-file") {
     vault.passphrase.use_file(value);
@@ -284,12 +285,12 @@ void MountCommandLine::take(std::string_view option) {
     kernel = value;
   } else if (name == "cache") {
     if (value != "back" && value != "through") {
-      fail("cache=" + value + ": is neither back nor through");
+      fail_usage("cache=" + value + ": is neither back nor through");
     }
     writes_through = value == "through";
   } else if (name == "io_uring") {
     if (value != "auto" && value != "off") {
-      fail("io_uring=" + value + ": is neither auto nor off");
+      fail_usage("io_uring=" + value + ": is neither auto nor off");
     }
     may_use_io_uring = value == "auto";
   } else if (name == "threads") {

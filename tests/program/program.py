@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the paes binary under test and states what a failure has to look like. Every test goes
 # through here, so that "one clear line, the right exit code" is checked the same way everywhere.
+import contextlib
 import hashlib
 import json
 import os
@@ -186,6 +187,16 @@ def wait_until(condition, what, timeout_s=30):
     while not condition():
         assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
         time.sleep(0.002)
+
+
+@contextlib.contextmanager
+def killed_on_failure(process):
+    """`with Popen(...)` waits for its process whatever fails in it, and some processes end only if nothing does."""
+    try:
+        yield
+    except BaseException:
+        process.kill()
+        raise
 
 
 def died_of(code, number):

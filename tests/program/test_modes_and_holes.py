@@ -154,7 +154,7 @@ def test_devices_and_fifos_are_written_to_directly(plain, keys, folder, random_b
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     fifo = folder / "fifo"
     os.mkfifo(fifo)
-    with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
+    with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader, program.killed_on_failure(reader):
         succeed("encrypt", "-r", keys.recipient, "-o", fifo, plain)
         sealed = reader.stdout.read()
     assert stat.S_ISFIFO(os.stat(fifo).st_mode)

@@ -605,7 +605,7 @@ def test_a_write_that_the_kill_cuts_is_completed(own_vault, mounts, preloaded, i
         own_vault, "-w", "--cache=through", prefix=preloaded(preload.KILLED_AT), CALL="2", PART="530",
     )
     if not is_completed:
-        os.kill(completer_of(process), signal.SIGKILL)
+        os.kill(completer_of(process.pid), signal.SIGKILL)
     with contextlib.suppress(OSError), opened(point / "file", os.O_RDWR) as file:
         os.pwrite(file, numbered(0, 0), 0)  # the other process counts as well, and has one call to make
         os.pwrite(file, b"".join(numbered(i, 1) for i in range(blocks)), 0)
@@ -627,10 +627,17 @@ def test_a_write_that_the_kill_cuts_is_completed(own_vault, mounts, preloaded, i
 
 
 def completer_of(mount):
-    """The one child of a mount that is written to."""
-    (child,) = Path(f"/proc/{mount.pid}/task/{mount.pid}/children").read_text().split()
-    assert Path(f"/proc/{child}/comm").read_text() == "paes-complete\n"
-    return int(child)
+    """The process that completes the writes of a mount. Just after it has mounted, libfuse calls mount(8) as well."""
+    children = Path(f"/proc/{mount}/task/{mount}/children").read_text().split()
+    (completer,) = (child for child in children if program_of(child) == "paes-complete")
+    return int(completer)
+
+
+def program_of(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return None  # it has ended meanwhile
 
 
 def readable_memory(pid):
@@ -651,17 +658,17 @@ def test_the_process_that_completes_sees_no_text(own_vault, mounts):  # noqa: F8
         os.pwrite(file, text, 0)
     secret = Path(own_vault.passfile).read_bytes().strip()
     stored = own_vault.stored(HEADER + STRIDE).read_bytes()[HEADER:]
-    seen = b"".join(readable_memory(completer_of(process)))
+    seen = b"".join(readable_memory(completer_of(process.pid)))
     assert stored in seen and text not in seen and secret not in seen
 
 
 def test_the_process_that_completes_ends_with_the_mount_alone(own_vault, mounts):  # noqa: F811
     point, process = mounts.in_foreground(own_vault, "-w")
-    completer = completer_of(process)
+    completer = completer_of(process.pid)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
         os.kill(completer, number)
     assert os.getsid(completer) == completer  # and a signal to the mount's group is not for it
-    assert completer_of(process) == completer
+    assert completer_of(process.pid) == completer
     subprocess.run(["fusermount3", "-u", point], timeout=LIMIT_S, check=True)
     assert process.wait(LIMIT_S) == 0
     assert not Path(f"/proc/{completer}").exists()
@@ -669,7 +676,7 @@ def test_the_process_that_completes_ends_with_the_mount_alone(own_vault, mounts)
 
 def test_a_mount_whose_completing_process_is_gone_says_so(own_vault, mounts):  # noqa: F811
     point, process = mounts.in_foreground(own_vault, "-w")
-    os.kill(completer_of(process), signal.SIGKILL)
+    os.kill(completer_of(process.pid), signal.SIGKILL)
     line = process.stderr.readline()
     assert line.endswith("blocks that are being written are lost: the process that completes them is gone\n"), line
     (point / "file").write_text("text")
@@ -685,7 +692,7 @@ def stopped_while_it_completes(mounts, vault, *options):  # noqa: F811
     """The number of a process that shall complete what a killed mount was writing, and is stopped."""
     point, process = mounts.in_foreground(vault, "-w", *options)
     (point / "file").write_text("old")
-    completer = completer_of(process)
+    completer = completer_of(process.pid)
     os.kill(completer, signal.SIGSTOP)
     process.kill()
     process.wait(LIMIT_S)
@@ -741,21 +748,20 @@ def test_a_mount_that_adopts_the_process_that_completes_is_not_its_mount(own_vau
     point = mounts.point()
     words = [MOUNT, "-f", "-w", "--shared", "--passphrase-file", own_vault.passfile, own_vault.path, point]
     with subprocess.Popen([sys.executable, "-c", ADOPTING, *words], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, env=program.clean_environment()) as adopting:
+                          text=True, env=program.clean_environment()) as adopting, contextlib.ExitStack() as at_end:
+        # Whatever fails: it ends only once the mount has.
+        at_end.callback(adopting.communicate, "\n", timeout=LIMIT_S)
+        at_end.callback(subprocess.run, ["fusermount3", "-uz", point], timeout=LIMIT_S, check=True)
         mount = int(adopting.stderr.readline())
         program.wait_until(lambda: is_mounted(point), "the mount", LIMIT_S)
-        (completer,) = map(int, Path(f"/proc/{mount}/task/{mount}/children").read_text().split())
+        completer = completer_of(mount)
         os.kill(completer, signal.SIGSTOP)
-        try:
-            os.kill(mount, signal.SIGKILL)
-            parent = f"PPid:\t{adopting.pid}\n"
-            program.wait_until(lambda: parent in Path(f"/proc/{completer}/status").read_text(), "the parent", LIMIT_S)
-            error = mounts.by_paes(own_vault, "-w", "--shared", code=1)
-            assert f": paes-complete (process {completer}) has not yet completed" in error, error
-        finally:
-            os.kill(completer, signal.SIGCONT)
-            subprocess.run(["fusermount3", "-uz", point], timeout=LIMIT_S, check=True)
-        adopting.communicate("\n", timeout=LIMIT_S)
+        at_end.callback(os.kill, completer, signal.SIGCONT)
+        os.kill(mount, signal.SIGKILL)
+        parent = f"PPid:\t{adopting.pid}\n"
+        program.wait_until(lambda: parent in Path(f"/proc/{completer}/status").read_text(), "the parent", LIMIT_S)
+        error = mounts.by_paes(own_vault, "-w", "--shared", code=1)
+        assert f": paes-complete (process {completer}) has not yet completed" in error, error
 
 
 # Root without this capability and outside of that group sees as little as another user.

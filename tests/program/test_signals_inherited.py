@@ -9,7 +9,17 @@ import time
 import program
 import pytest
 from program import succeed
-from test_mount import LIMIT_S, MOUNT, has_ended, is_mounted, needs_root, needs_runuser, processes_of, why_not
+from test_mount import (
+    LIMIT_S,
+    MOUNT,
+    has_ended,
+    is_mounted,
+    needs_root,
+    needs_runuser,
+    processes_of,
+    wait_until_it_answers,
+    why_not,
+)
 from test_plugins import RECIPIENT, plugin  # noqa: F401
 from test_umount import Vault, mounts, ordinary, public_folder, vault  # noqa: F401
 
@@ -123,6 +133,7 @@ def test_an_idle_mount_in_use_stays(of_nobody, ordinary):  # noqa: F811
 def test_a_mount_ends_when_asked(vault, mounts, how):  # noqa: F811
     numbers = [signal.SIGTERM] if how == "ignored" else BLOCKED
     point, process = mounts.in_foreground(vault, "-w", prefix=starter(**{how: numbers}))
+    wait_until_it_answers(point)
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
     assert not is_mounted(point)
