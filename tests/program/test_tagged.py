@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Public keys of hardware, age1tag1... and age1tagpq1..., which paes itself encrypts to. What opens the files is a
-# plugin on PyPI cryptography (tagged.py) that stands for the hardware's, and is tried by others' vectors first.
+# plugin on PyPI cryptography (tagged_hardware.py) that stands for the hardware's, and is tried by others' vectors first.
 import hashlib
 import json
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import age_file
 import pytest
-import tagged
+import tagged_hardware as tagged
 from age_file import age
 from program import USAGE, WRONG_KEY, fail, run, succeed
 
@@ -44,7 +44,7 @@ def hardware(folder, monkeypatch):
     file = place / "age-plugin-tagtest"
     file.write_text(
         f"#!/bin/sh\nexport PYTHONPATH={shlex.quote(str(here))} PYTHONDONTWRITEBYTECODE=1 PAES_PLUGIN_LOG='{place / 'log'}'\n"
-        f"exec {shlex.quote(sys.executable)} {shlex.quote(str(here / 'tagged.py'))} \"$@\"\n"
+        f"exec {shlex.quote(sys.executable)} {shlex.quote(str(here / 'tagged_hardware.py'))} \"$@\"\n"
     )
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")

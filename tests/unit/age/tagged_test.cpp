@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tagged recipients: the specification's keys, what they wrap, and what may not stand beside them.
-// tests/program/test_tagged.py opens what they wrap by other code.
+// tests/program/test_tagged_hardware.py opens what they wrap by other code.
 #include <gtest/gtest.h>
 
 #include <array>
