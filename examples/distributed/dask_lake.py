@@ -40,7 +40,7 @@ def encrypt(client: Client, folder: Path, sealed: Path, recipient: str) -> tuple
 
 
 def total(sealed: Path, key_file: str, column: str) -> int:
-    options = {"paes": {"identity": key_file}}
+    options = {"paes": {"identity": key_file, "threads": 1}}
     table = dd.read_parquet(f"paes::file://{sealed}", columns=[column], storage_options=options)
     return int(table[column].sum().compute())
 

@@ -37,7 +37,7 @@ def encrypt(folder: Path, sealed: Path, recipient: str) -> tuple[int, int]:
 
 def total(sealed: Path, key_file: str, column: str) -> int:
     # Ray sends the file system to its workers: the key is named, and not given.
-    fs = fsspec.filesystem("paes", target_protocol="file", identity=key_file)
+    fs = fsspec.filesystem("paes", target_protocol="file", identity=key_file, threads=1)
     return int(ray.data.read_parquet(str(sealed), columns=[column], filesystem=fs).sum(column))
 
 
