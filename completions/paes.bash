@@ -62,11 +62,12 @@ _paes() {
       takes=encrypted depth=2
       ;;
     "rekey")
-      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor -r --recipient -R --recipients-file --add --remove --new-passphrase --new-passphrase-file --new-passphrase-fd --restore -q --quiet --json --recursive --files-from -0 --null"
+      options="-h --help -i --identity -p --passphrase --passphrase-file --passphrase-fd --max-work-factor --key-file --key-fd --key-encoding --key-context --key-id -r --recipient -R --recipients-file --new-key-file --new-key-fd --new-key-encoding --new-key-context --new-key-id -o --output --add --remove --new-passphrase --new-passphrase-file --new-passphrase-fd --restore -q --quiet --json --recursive --files-from -0 --null"
       takes=encrypted depth=2
       case $previous in
-        -i | --identity | --passphrase-file | -R | --recipients-file | --new-passphrase-file | --files-from) takes=files is_value=yes ;;
-        --passphrase-fd | --max-work-factor | -r | --recipient | --remove | --new-passphrase-fd) takes=nothing is_value=yes ;;
+        -i | --identity | --passphrase-file | --key-file | -R | --recipients-file | --new-key-file | -o | --output | --new-passphrase-file | --files-from) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --key-fd | --key-context | --key-id | -r | --recipient | --new-key-fd | --new-key-context | --new-key-id | --remove | --new-passphrase-fd) takes=nothing is_value=yes ;;
+        --key-encoding | --new-key-encoding) takes=words is_value=yes words="raw hex base64" ;;
       esac
       ;;
     "keygen")

@@ -52,8 +52,9 @@ const stream::FileFormat& InputToOpen::format() const {
 
 stream::Source& InputToOpen::source() const { return file_ != nullptr ? file_->source() : input_; }
 
-const stream::Preamble* InputToOpen::container() const {
-  return file_ != nullptr ? file_->head().container() : nullptr;
+const stream::FileHead* InputToOpen::resumable() const {
+  return file_ != nullptr && !file_->is_armored() && format().is_resumable ? &file_->head()
+                                                                           : nullptr;
 }
 
 stream::OpenedPayload InputToOpen::open(const stream::Work& work) const {

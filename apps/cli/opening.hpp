@@ -52,8 +52,8 @@ class InputToOpen {
   [[nodiscard]] const stream::FileFormat& format() const;
   // What the payload is read from.
   [[nodiscard]] stream::Source& source() const;
-  // Null if the file is not a container.
-  [[nodiscard]] const stream::Preamble* container() const;
+  // What precedes the payload, if --resume can continue such a file; else null.
+  [[nodiscard]] const stream::FileHead* resumable() const;
   [[nodiscard]] stream::OpenedPayload open(const stream::Work& work) const;
 
  private:

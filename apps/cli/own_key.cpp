@@ -64,18 +64,22 @@ std::string_view without_line_end(std::string_view text) {
 
 }  // namespace
 
-void OwnKeyOptions::declare(CLI::App& app) {
+void OwnKeyOptions::declare(CLI::App& app, const std::string& prefix) {
+  prefix_ = prefix;
   const OptionGroup keys(app, keys_group);
-  source_.declare(app, "key",
-                  "in place of recipients and identities: the key in this file, of 16 or 32 bytes",
+  source_.declare(app, prefix + "key",
+                  prefix.empty()
+                      ? "in place of recipients and identities: the key in this file, of "
+                        "16 or 32 bytes"
+                      : "encrypt anew, under the key in this file, of 16 or 32 bytes",
                   "that key, from this open file descriptor");
-  app.add_option("--key-encoding", encoding_, "how that key is written")
+  app.add_option(option("key-encoding"), encoding_, "how that key is written")
       ->type_name(join_choices(encoding_names()))
       ->capture_default_str();
-  app.add_option("--key-context", context_,
+  app.add_option(option("key-context"), context_,
                  "what that key is used for; a file opens with the context that it was made with")
       ->type_name("TEXT");
-  app.add_option("--key-id", id_, "what you call that key, for --json")->type_name("TEXT");
+  app.add_option(option("key-id"), id_, "what you call that key, for --json")->type_name("TEXT");
 }
 
 void OwnKeyOptions::refuse_as_output(const stream::FilePlace& output) const {
@@ -83,14 +87,13 @@ void OwnKeyOptions::refuse_as_output(const stream::FilePlace& output) const {
 }
 
 void OwnKeyOptions::check(bool has_others) const {
-  refuse(
-      !is_given() && (encoding_ != "raw" || !context_.empty() || !id_.empty()),
-      "key: --key-encoding, --key-context and --key-id say something of a key, and none is given",
-      "give --key-file FILE or --key-fd N");
+  refuse(!is_given() && (encoding_ != "raw" || !context_.empty() || !id_.empty()),
+         "key: " + option("key-encoding") + ", " + option("key-context") + " and " +
+             option("key-id") + " say something of a key, and none is given",
+         "give " + option("key-file") + " FILE or " + option("key-fd") + " N");
   refuse(is_given() && has_others,
-         "key: cannot be combined with recipients, identities and "
-         "passphrases",
-         "leave out --key-file or the others");
+         prefix_ + "key: cannot be combined with recipients, identities and passphrases",
+         "leave out " + option("key-file") + " or the others");
 }
 
 OwnKey OwnKeyOptions::read() const {
@@ -98,7 +101,7 @@ OwnKey OwnKeyOptions::read() const {
       std::find_if(std::begin(encodings), std::end(encodings),
                    [this](const Encoding& one) { return one.name == encoding_; });
   if (encoding == std::end(encodings)) {
-    throw Error(ErrorCode::usage, "key-encoding: unknown name '" + encoding_ + "'",
+    throw Error(ErrorCode::usage, prefix_ + "key-encoding: unknown name '" + encoding_ + "'",
                 "there are: raw, hex, base64");
   }
   const SecretBytes read = source_.read(no_key_has_so_many_bytes);
@@ -108,7 +111,8 @@ OwnKey OwnKeyOptions::read() const {
   } else if (holds_hexadecimal(read)) {
     print_warning(source_.name() +
                   ": holds hexadecimal digits, which are the key's bytes as they "
-                  "stand without --key-encoding hex");
+                  "stand without " +
+                  option("key-encoding") + " hex");
   }
   OwnKey own{{}, {context_.begin(), context_.end()}};
   for (const std::size_t bytes : key_lengths) {
@@ -119,7 +123,7 @@ OwnKey OwnKeyOptions::read() const {
   }
   throw Error(ErrorCode::usage,
               source_.name() + ": is no key of 16 or 32 bytes as " + std::string(encoding->said),
-              "--key-encoding says how the key is written: raw, hex or base64");
+              option("key-encoding") + " says how the key is written: raw, hex or base64");
 }
 
 void OwnKeyOptions::add_id(nlohmann::ordered_json& document) const {

@@ -20,7 +20,8 @@ struct OwnKey {
 
 class OwnKeyOptions {
  public:
-  void declare(CLI::App& app);
+  // `prefix` precedes the names of the options: empty, or "new-".
+  void declare(CLI::App& app, const std::string& prefix = "");
 
   [[nodiscard]] bool is_given() const { return source_.is_given(); }
   [[nodiscard]] unsigned standard_input_uses() const { return source_.standard_input_uses(); }
@@ -35,6 +36,9 @@ class OwnKeyOptions {
   void add_id(nlohmann::ordered_json& document) const;
 
  private:
+  [[nodiscard]] std::string option(const std::string& name) const { return "--" + prefix_ + name; }
+
+  std::string prefix_;
   SecretSource source_;
   std::string encoding_ = "raw";
   std::string context_;

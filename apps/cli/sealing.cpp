@@ -9,6 +9,7 @@
 #include <array>
 #include <iterator>
 
+#include "age/header.hpp"
 #include "cli/decimal.hpp"
 #include "cli/help_page.hpp"
 #include "cli/option_list.hpp"
@@ -162,11 +163,31 @@ stream::NewKey Sealer::make_key() const {
 }
 
 stream::ResumableEncryption Sealer::resumable() const {
-  return {shape_, settings_, [this](Bytes envelope) { return open(envelope); },
-          [this] { return make_key(); }, print_warning};
+  return {
+      shape_, settings_,
+      [this](Bytes envelope) {
+        return reopened([&](const age::Credentials& with) { return age::open(envelope, with); });
+      },
+      [this] { return make_key(); }, print_warning};
 }
 
-std::optional<SecretBytes> Sealer::open(Bytes envelope) const {
+stream::ResumableEncryption Sealer::resumable_age() const {
+  return {std::nullopt, settings_,
+          [this](Bytes header) {
+            return reopened([&](const age::Credentials& with) {
+              return age::open_header(age::parse_checked(header), with);
+            });
+          },
+          [this] {
+            age::SealedHeader made =
+                sealed([](const age::SealTo& to) { return age::seal_header(to); });
+            return stream::NewKey{std::move(made.file_key), {made.text.begin(), made.text.end()}};
+          },
+          print_warning};
+}
+
+std::optional<SecretBytes> Sealer::reopened(
+    const std::function<SecretBytes(const age::Credentials& credentials)>& open) const {
   // Does not ask for a passphrase: it uses the one for a new envelope. An envelope with a higher
   // work factor than ours is not ours.
   age::Credentials credentials{identities_, nullptr, age::written_work_factor, until_signal()};
@@ -174,7 +195,7 @@ std::optional<SecretBytes> Sealer::open(Bytes envelope) const {
     credentials.ask_passphrase = [this] { return SecretBytes(Bytes(passphrase_)); };
   }
   try {
-    return age::open(envelope, credentials);
+    return open(credentials);
   } catch (const Error& error) {
     if (error.code == ErrorCode::failure) {
       throw;  // interrupted, or out of memory

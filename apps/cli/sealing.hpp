@@ -3,6 +3,7 @@
 // With --resume, also the keys that open the envelope of an earlier run.
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -72,11 +73,15 @@ class Sealer {
     return seal(age::SealTo{recipients_, passphrase_, age::written_work_factor, until_signal()});
   }
   [[nodiscard]] stream::NewKey make_key() const;
-  // What an encryption with --resume needs. The result must not outlive this.
+  // What an encryption with --resume needs, of a container or of an age file. The result must not
+  // outlive this.
   [[nodiscard]] stream::ResumableEncryption resumable() const;
+  [[nodiscard]] stream::ResumableEncryption resumable_age() const;
 
  private:
-  [[nodiscard]] std::optional<SecretBytes> open(Bytes envelope) const;
+  // What `open` gives with the keys of the earlier run, or empty if they do not open it.
+  [[nodiscard]] std::optional<SecretBytes> reopened(
+      const std::function<SecretBytes(const age::Credentials& credentials)>& open) const;
 
   const SealOptions& options_;
   container::Shape shape_;

@@ -28,19 +28,23 @@ WrittenOutput decrypt_one(const DecryptCommand& command, Opener& opener,
   const bool resumable = is_resumable(command.transfer, input, task.output.path);
   const InputToOpen file(input, opener);
   task.outcome.take(file.format());
-  const stream::Preamble* const container = file.container();
-  if (resumable && container == nullptr) {
-    throw Error(ErrorCode::usage,
-                input.name() + ": is no container of paes, and --resume continues nothing else",
-                "decrypt it without --resume");
+  if (resumable && file.resumable() == nullptr) {
+    throw Error(
+        ErrorCode::usage,
+        input.name() + ": is text or has no recipients, and --resume continues no such file",
+        "decrypt it without --resume");
   }
   std::unique_ptr<stream::Output> output =
       create_output(command.transfer, task.output, input,
                     {.encrypts = false, .is_resumable = resumable, .is_grouped = task.is_grouped});
   stream::Totals totals;
   if (resumable) {
-    const SecretBytes key = opener.unlocker().open(container->envelope()).take_plaintext();
-    totals = stream::decrypt_resumably(input, *output, *container, key, print_warning, task.work);
+    const stream::FileHead& head = *file.resumable();
+    SecretBytes key;
+    opener.unlocker().with_credentials(
+        [&](const age::Credentials& credentials) { key = head.open_key(credentials); });
+    totals = stream::decrypt_resumably(input, *output, stream::PayloadPlace(head), key,
+                                       print_warning, task.work);
   } else {
     const stream::OpenedPayload payload = file.open(task.work);
     totals = stream::decrypt_file(file.source(), *output, payload, range, task.work);

@@ -53,6 +53,9 @@ const stream::FileFormat& parse_format(const EncryptCommand& command) {
   refuse(!format.has_shape && command.has_suite, "suite" + why, "leave out one of them");
   refuse(!format.has_shape && command.has_reserve, "reserve" + why, "leave out one of them");
   refuse(!format.is_resumable && command.transfer.resume, "resume" + why, "leave out one of them");
+  refuse(command.is_armored && command.transfer.resume,
+         "resume: cannot be combined with --armor: text cannot be continued",
+         "leave out one of them");
   refuse(!format.has_armor && command.is_armored, "armor" + why, "add --format age");
   return format;
 }
@@ -144,7 +147,8 @@ stream::Totals encrypt_afresh(const EncryptCommand& command, NewKeys& keys, stre
 }
 
 WrittenOutput encrypt_one(const EncryptCommand& command, NewKeys& keys, const FileTask& task) {
-  task.outcome.take(parse_format(command));
+  const stream::FileFormat& format = parse_format(command);
+  task.outcome.take(format);
   const stream::FilePlace& output_place = task.output;
   refuse(command.transfer.expected_bytes && task.input.is_storage(),
          task.input.name() + ": its size is known, so --size says nothing", "leave out --size");
@@ -159,8 +163,11 @@ WrittenOutput encrypt_one(const EncryptCommand& command, NewKeys& keys, const Fi
     keys.sealer.ask_passphrase();
   }
   const stream::Totals totals =
-      resumable ? stream::encrypt_resumably(task.input, *output, keys.sealer.resumable(), task.work)
-                : encrypt_afresh(command, keys, task.input, *output, task.work);
+      resumable
+          ? stream::encrypt_resumably(
+                task.input, *output,
+                format.has_shape ? keys.sealer.resumable() : keys.sealer.resumable_age(), task.work)
+          : encrypt_afresh(command, keys, task.input, *output, task.work);
   const bool looks_for_remains = may_have_remains(*output);
   WrittenOutput written = hand_on(command.transfer, std::move(output), totals);
   if (looks_for_remains) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `paes rekey`: other recipients for files, by new envelopes around the same input keys. The
-// payloads stay where and what they are.
+// payloads stay where and what they are. Only to and from a key that its owner keeps is the text
+// encrypted anew, into another file, because the key of such a payload cannot be changed.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -9,20 +10,28 @@
 #include "cli/decimal.hpp"
 #include "cli/inputs.hpp"
 #include "cli/key_options.hpp"
+#include "cli/opening.hpp"
+#include "cli/own_key.hpp"
 #include "cli/process.hpp"
 #include "cli/remains.hpp"
 #include "cli/report.hpp"
 #include "core/current_error.hpp"
+#include "stream/container/chunk_cipher.hpp"
+#include "stream/container/container_file.hpp"
 #include "stream/container/new_envelope.hpp"
+#include "stream/container/opened_text.hpp"
+#include "stream/file/create_output.hpp"
 
 namespace paes::cli {
 
 namespace {
 
 struct RekeyCommand {
-  UnlockOptions unlock;
+  OpenOptions keys;
   RecipientOptions recipients;
   PassphraseOptions new_passphrase;
+  OwnKeyOptions new_key;
+  std::string output;
   bool add = false;
   std::vector<std::size_t> remove;  // counted from 1, as inspect lists them
   bool restore = false;
@@ -31,10 +40,16 @@ struct RekeyCommand {
   InputOptions inputs;
   std::vector<std::string> files;
 
+  // Whether the text is encrypted anew, into another file.
+  [[nodiscard]] bool is_anew() const { return keys.own_key.is_given() || new_key.is_given(); }
   // Whether recipients stay: else the new ones replace all of them.
   [[nodiscard]] bool keeps_some() const { return add || !remove.empty(); }
   [[nodiscard]] const char* action() const {
-    return restore ? "restored" : !remove.empty() ? "removed" : add ? "added" : "replaced";
+    return restore           ? "restored"
+           : is_anew()       ? "encrypted-anew"
+           : !remove.empty() ? "removed"
+           : add             ? "added"
+                             : "replaced";
   }
 };
 
@@ -42,10 +57,20 @@ void check(const RekeyCommand& command) {
   const bool passphrase = command.new_passphrase.given();
   const bool recipients = command.recipients.given();
   const bool removes = !command.remove.empty();
+  command.keys.check();
+  command.new_key.check(recipients || passphrase);
+  refuse(command.is_anew() && (command.restore || command.add || removes),
+         "rekey: a file under a key of its owner has no recipients that could stay or go",
+         "leave out --add, --remove and --restore");
+  refuse(!command.output.empty() &&
+             (!command.is_anew() || command.files.size() > 1 || command.inputs.are_listed()),
+         "output: -o names the one file that is encrypted anew to or from a key of its owner",
+         "leave out -o");
   refuse(command.restore && (command.add || removes || recipients || passphrase),
          "rekey: --restore takes no new recipients");
-  refuse(!command.restore && !recipients && !passphrase && !removes, "rekey: no new recipients",
-         "give -r RECIPIENT, -R FILE, --new-passphrase or --remove NUMBER");
+  refuse(!command.restore && !recipients && !passphrase && !removes && !command.new_key.is_given(),
+         "rekey: no new recipients",
+         "give -r RECIPIENT, -R FILE, --new-passphrase, --new-key-file FILE or --remove NUMBER");
   refuse(removes && (passphrase || (recipients && !command.add)),
          "rekey: new recipients replace all of the old ones, so there is none to remove",
          "leave out --remove, or give --add");
@@ -57,8 +82,9 @@ void check(const RekeyCommand& command) {
   refuse(command.files.empty() && command.inputs.list.empty(), "rekey: FILE is required",
          "paes rekey --help");
   refuse_several_uses_of_standard_input(
-      command.unlock.standard_input_uses() + command.recipients.standard_input_uses() +
-      command.new_passphrase.standard_input_uses() + command.inputs.standard_input_uses());
+      command.keys.standard_input_uses() + command.recipients.standard_input_uses() +
+      command.new_passphrase.standard_input_uses() + command.new_key.standard_input_uses() +
+      command.inputs.standard_input_uses());
 }
 
 // In order, and counted from 0.
@@ -76,21 +102,30 @@ class Rekeyer {
  public:
   explicit Rekeyer(const RekeyCommand& command)
       : command_(command),
-        unlocker_(command.unlock),
+        opener_(command.keys),
         recipients_(command.recipients.load()),
-        change_{places_of(command.remove), recipients_, until_signal()} {}
+        change_{places_of(command.remove), recipients_, until_signal()} {
+    if (command.new_key.is_given()) {
+      new_key_ = command.new_key.read();
+    }
+  }
 
   // How many recipients the file has now.
   [[nodiscard]] std::size_t rekey(const stream::FilePlace& place);
+  // Gives back the name of the new file, which lies beside the old one unless -o names it. The old
+  // one stays.
+  [[nodiscard]] std::string encrypt_anew(const stream::FilePlace& place);
 
  private:
+  [[nodiscard]] stream::Input open(const stream::FilePlace& place) const;
   [[nodiscard]] age::SealTo seal_to();
 
   const RekeyCommand& command_;
-  Unlocker unlocker_;
+  Opener opener_;
   const std::vector<age::SharedRecipient> recipients_;
   const age::RecipientChange change_;  // with --add or --remove; else all recipients are new
   SecretBytes new_passphrase_;         // empty until the first file needs it
+  std::optional<OwnKey> new_key_;
 };
 
 age::SealTo Rekeyer::seal_to() {
@@ -106,19 +141,66 @@ std::size_t Rekeyer::rekey(const stream::FilePlace& place) {
   const stream::Rekeying rekeying = {
       .change = command_.keeps_some() ? &change_ : nullptr,
       .with_credentials =
-          [this](const stream::Rekeying::Use& use) { unlocker_.with_credentials(use); },
+          [this](const stream::Rekeying::Use& use) { opener_.unlocker().with_credentials(use); },
       .seal_to = [this] { return seal_to(); },
       .warn = print_warning};
   return command_.restore ? stream::restore_recipients(file, rekeying)
                           : stream::rekey_file(file, rekeying);
 }
 
+stream::Input Rekeyer::open(const stream::FilePlace& place) const {
+  if (!place.has_folder()) {
+    return stream::Input::open(place.path, &cancel());
+  }
+  std::optional<stream::Input> input = stream::Input::open_regular(place, &cancel());
+  refuse(!input, place.path + ": is not a regular file");
+  return std::move(*input);
+}
+
+std::string Rekeyer::encrypt_anew(const stream::FilePlace& place) {
+  stream::Input input = open(place);
+  const InputToOpen sealed(input, opener_);
+  refuse(!sealed.source().is_seekable(),
+         input.name() + ": is a pipe or text, and rekey takes neither",
+         "decrypt it, and encrypt what comes out");
+  const stream::FileFormat& format = stream::find_format(new_key_ ? "cobblestone" : "paes");
+  const WorkChooser chooser = WorkOptions().choose("", Notes::none);
+  stream::Work work = chooser.cpu();
+  const std::unique_ptr<Executor> threads = chooser.start_threads(work, input.bytes());
+  const stream::OpenedPayload payload = sealed.open(work);
+  stream::OpenedText text(sealed.source(), payload, work);
+  const std::string& given = command_.output;
+  const stream::FilePlace to =
+      given.empty()
+          ? stream::FilePlace(encrypted_name(decrypted_name(place.path), format), place.folder)
+          : stream::FilePlace(given);
+  command_.keys.refuse_as_output(to);
+  command_.recipients.refuse_as_output(to);
+  command_.new_passphrase.refuse_as_output(to);
+  command_.new_key.refuse_as_output(to);
+  const auto output = stream::create_output(
+      to, {.is_named = !given.empty(),
+           .source = &input,
+           .cancel = &cancel(),
+           .warn = print_warning,
+           .file = {.permissions = stream::encrypted_mode(input), .modified = input.modified()}});
+  const stream::NewPayload made =
+      new_key_ ? stream::new_bare_payload(new_key_->key, new_key_->context, work)
+               : format.new_payload(seal_to(), container::Shape(), work);
+  (void)stream::encrypt_file(text, *output, made, work);
+  return to.path;
+}
+
 // Notes in the outcome what came of it. Failures are printed, not thrown.
 void rekey_one(const RekeyCommand& command, Rekeyer& rekeyer, Outcome& outcome) {
   try {
     if (outcome.status == Status::not_begun) {
-      outcome.more["recipients"] =
-          rekeyer.rekey({outcome.input, outcome.place.folder(outcome.input)});
+      const stream::FilePlace place(outcome.input, outcome.place.folder(outcome.input));
+      if (command.is_anew()) {
+        outcome.more["output"] = rekeyer.encrypt_anew(place);
+      } else {
+        outcome.more["recipients"] = rekeyer.rekey(place);
+      }
       outcome.status = Status::done;
     }
   } catch (...) {
@@ -128,13 +210,17 @@ void rekey_one(const RekeyCommand& command, Rekeyer& rekeyer, Outcome& outcome) 
     print_error(*outcome.error);
   } else if (outcome.status == Status::done && command.restore && !command.quiet) {
     print_note("paes: " + shown_name(outcome.input) + ": the old recipients are back");
+  } else if (outcome.status == Status::done && command.is_anew() && !command.quiet) {
+    print_note("paes: " + shown_name(outcome.input) + ": encrypted anew to " +
+               shown_name(outcome.more["output"].get<std::string>()) +
+               "; the old file is still there");
   }
 }
 
 int rekey_files(const RekeyCommand& command) {
   check(command);
   std::vector<Outcome> outcomes =
-      collect_inputs(command.inputs, command.files, InputKind::encrypted, nullptr).files;
+      collect_inputs(command.inputs, command.files, command.keys.takes(), nullptr).files;
   Rekeyer rekeyer(command);
   for (Outcome& outcome : outcomes) {
     if (!cancel().requested()) {
@@ -148,19 +234,25 @@ int rekey_files(const RekeyCommand& command) {
   }
   const int code = exit_code_of(outcomes);
   if (command.json) {
-    print_json({{"command", "rekey"},
-                {"exit_code", code},
-                {"action", command.action()},
-                {"counts", to_json(counts)},
-                {"files", to_json(outcomes)}});
+    nlohmann::ordered_json document = {{"command", "rekey"},
+                                       {"exit_code", code},
+                                       {"action", command.action()},
+                                       {"counts", to_json(counts)},
+                                       {"files", to_json(outcomes)}};
+    (command.new_key.is_given() ? command.new_key : command.keys.own_key).add_id(document);
+    print_json(document);
   }
   return code;
 }
 
 Action declare(CLI::App& app) {
   const auto command = std::make_shared<RekeyCommand>();
-  command->unlock.declare(app);
+  command->keys.declare(app);
   command->recipients.declare(app);
+  command->new_key.declare(app, "new-");
+  app.add_option("-o,--output", command->output,
+                 "the new file, if one is encrypted anew to or from a key of its owner")
+      ->type_name("FILE");
   app.add_flag("--add", command->add, "keep the recipients that are there and add these");
   app.add_option(
          "--remove", command->remove,

@@ -8,6 +8,7 @@
 #include "age/hybrid_stanza.hpp"
 #include "age/ssh_ed25519.hpp"
 #include "age/ssh_rsa.hpp"
+#include "age/tagged_stanza.hpp"
 #include "age/x25519.hpp"
 #include "crypto/libcrypto.hpp"
 
@@ -89,7 +90,7 @@ void append_wrapped(std::string& text, std::span<const SharedRecipient> recipien
 Labels labels_of(std::span<const Stanza> stanzas) {
   const bool is_post_quantum =
       std::any_of(stanzas.begin(), stanzas.end(), [](const Stanza& stanza) {
-        return stanza.type() == hybrid_type || stanza.type() == "mlkem768p256tag";
+        return stanza.type() == hybrid_type || stanza.type() == hybrid_tagged_type;
       });
   return is_post_quantum ? Labels{std::string(post_quantum_label)} : Labels{};
 }
@@ -206,6 +207,8 @@ void check_new_stanza(const NewStanza& stanza) {
     (void)read_scrypt(read);
   } else if (read.type() == hybrid_type) {
     (void)read_hybrid(read);
+  } else if (read.type() == tagged_type || read.type() == hybrid_tagged_type) {
+    check_tagged(read);
   } else if (read.type() == ssh_ed25519_type) {
     check_ssh_ed25519(read);
   } else if (read.type() == ssh_rsa_type) {

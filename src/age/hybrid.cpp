@@ -70,15 +70,8 @@ struct SharedSecret {
   SharedSecret& operator=(const SharedSecret&) = delete;
 
   void combine(Bytes x25519_share, Bytes x25519_public_key) {
-    constexpr std::string_view label = "\\.//^\\";
-    std::array<std::uint8_t, 4 * x25519_bytes + label.size()> message;
-    const WipeOnExit wiped(message);
-    auto next = std::copy(ml_kem.begin(), ml_kem.end(), message.begin());
-    next = std::copy(x25519.begin(), x25519.end(), next);
-    next = std::copy(x25519_share.begin(), x25519_share.end(), next);
-    next = std::copy(x25519_public_key.begin(), x25519_public_key.end(), next);
-    std::copy(label.begin(), label.end(), next);
-    libcrypto::sha3_256(message, combined);
+    hpke::combine_secrets(hpke::mlkem768_x25519, ml_kem, x25519, {x25519_share, x25519_public_key},
+                          combined);
   }
 
   std::array<std::uint8_t, 32> ml_kem;

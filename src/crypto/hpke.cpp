@@ -2,7 +2,7 @@
 #include "crypto/hpke.hpp"
 
 #include <array>
-#include <string_view>
+#include <initializer_list>
 
 #include "crypto/libcrypto.hpp"
 
@@ -47,11 +47,14 @@ class JoinedBytes {
   std::vector<std::uint8_t> bytes_;
 };
 
-// Section 4: the labels of a suite.
-class Suite {
+// Section 4: the labels of a suite, or of a KEM by itself.
+class Labels {
  public:
-  explicit Suite(std::uint16_t kem) {
-    id_.add("HPKE").add(kem).add(hkdf_sha256).add(chacha20_poly1305);
+  Labels(std::string_view what, std::initializer_list<std::uint16_t> numbers) {
+    id_.add(what);
+    for (const std::uint16_t number : numbers) {
+      id_.add(number);
+    }
   }
 
   void extract(Bytes salt, std::string_view label, Bytes key_material, Hash& out) const {
@@ -79,8 +82,8 @@ struct KeyAndNonce {
 };
 
 // The key schedule (section 5.1) without a pre-shared key, and the nonce of the first message.
-void schedule(std::uint16_t kem, Bytes shared_secret, Bytes info, KeyAndNonce& derived) {
-  const Suite suite(kem);
+void schedule(const Kem& kem, Bytes shared_secret, Bytes info, KeyAndNonce& derived) {
+  const Labels suite("HPKE", {kem.id, hkdf_sha256, chacha20_poly1305});
   Hash psk_id_hash;
   Hash info_hash;
   suite.extract({}, "psk_id_hash", {}, psk_id_hash);
@@ -96,7 +99,24 @@ void schedule(std::uint16_t kem, Bytes shared_secret, Bytes info, KeyAndNonce& d
 
 }  // namespace
 
-std::vector<std::uint8_t> seal(std::uint16_t kem, Bytes shared_secret, Bytes info, Bytes text) {
+void derive_secret(const Kem& kem, Bytes exchanged, const Exchange& exchange, MutableBytes secret) {
+  const Labels labels("KEM", {kem.id});
+  Hash key;
+  const WipeOnExit wiped(key);
+  labels.extract({}, "eae_prk", exchanged, key);
+  JoinedBytes context;
+  context.add(exchange.share).add(exchange.public_key);
+  labels.expand(key, "shared_secret", context, secret);
+}
+
+void combine_secrets(const Kem& kem, Bytes ml_kem, Bytes exchanged, const Exchange& exchange,
+                     MutableBytes secret) {
+  JoinedBytes message;
+  message.add(ml_kem).add(exchanged).add(exchange.share).add(exchange.public_key).add(kem.label);
+  libcrypto::sha3_256(message, secret);
+}
+
+std::vector<std::uint8_t> seal(const Kem& kem, Bytes shared_secret, Bytes info, Bytes text) {
   KeyAndNonce derived;
   const WipeOnExit wiped(derived.key);
   schedule(kem, shared_secret, info, derived);
@@ -105,7 +125,7 @@ std::vector<std::uint8_t> seal(std::uint16_t kem, Bytes shared_secret, Bytes inf
   return ciphertext;
 }
 
-bool open(std::uint16_t kem, Bytes shared_secret, Bytes info, Bytes ciphertext, MutableBytes text) {
+bool open(const Kem& kem, Bytes shared_secret, Bytes info, Bytes ciphertext, MutableBytes text) {
   KeyAndNonce derived;
   const WipeOnExit wiped(derived.key);
   schedule(kem, shared_secret, info, derived);

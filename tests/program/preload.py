@@ -682,3 +682,17 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return call >= AFTER && call < AFTER + THREADS ? EAGAIN : real(thread, attributes, run, argument);
 }
 """
+
+# Storage that takes its time, so that a run can be interrupted in the middle.
+SLOW = OPENAT + """
+#include <sys/uio.h>
+#include <unistd.h>
+ssize_t pwritev(int file, const struct iovec* from, int count, off_t offset) {
+  ssize_t (*real)(int, const struct iovec*, int, off_t) = dlsym(RTLD_NEXT, "pwritev");
+  usleep(10000);
+  return real(file, from, count, offset);
+}
+ssize_t pwritev64(int file, const struct iovec* from, int count, off_t offset) {
+  return pwritev(file, from, count, offset);
+}
+"""

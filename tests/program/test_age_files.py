@@ -113,8 +113,6 @@ def test_codes_of_failure(keys, random_bytes, folder):
     fail("encrypt", "--format", "age", "--suite", "aes-128-gcm", *to, code=USAGE, says="suite")
     fail("encrypt", "-a", *to, code=USAGE, says="armor")
     fail("encrypt", "--format", "zip", *to, code=USAGE, says="there are: paes, age")
-    (folder / "text.age").write_bytes(sealed)
-    fail("decrypt", "--resume", "-i", keys.path, folder / "text.age", code=USAGE, says="resume")
 
 
 def test_the_kernel_that_is_named_is_the_one_that_worked(keys, folder):

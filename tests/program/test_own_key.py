@@ -4,12 +4,15 @@
 import base64
 import json
 import os
+from pathlib import Path
 
 import container
+import jsonschema
 import program
 import pytest
 from program import CORRUPT, USAGE, WRONG_KEY, fail, run, succeed
 
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schema"
 KEYS = {16: bytes(range(16)), 32: bytes(range(100, 132))}
 SUITES = {16: 1, 32: 2}
 SIZES = [0, 1, 16383, 16384, 16385, 1_000_000]
@@ -155,7 +158,7 @@ def test_a_key_is_in_no_argument_and_in_no_output(key_file, folder):
     ("encrypt --key-file key --key-encoding base32", "key-encoding: unknown name 'base32'"),
     ("decrypt --key-file key -i {identity} -o out", "key: cannot be combined with"),
     ("verify --key-file key --passphrase-file key", "key: cannot be combined with"),
-    ("decrypt --key-file key --resume -o out", "is no container of paes"),
+    ("decrypt --key-file key --resume -o out", "continues no such file"),
     ("encrypt --key-file key --key-fd 0", "--key-file excludes --key-fd"),
 ])
 def test_options_that_do_not_go_together_are_refused(command, says, key_file, keys, folder):
@@ -207,3 +210,83 @@ def test_without_the_key_the_message_says_what_to_give(key_file, keys, folder):
     (folder / "text").write_bytes(b"text")
     succeed("encrypt", "--key-file", key_file, folder / "text")
     fail("decrypt", "-i", keys.path, "-f", folder / "text.cobblestone", code=CORRUPT, says="give --key-file FILE")
+
+
+# rekey
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_rekey_from_a_key_to_an_envelope_and_back(size, key_file, keys, folder, random_bytes):
+    text = random_bytes(size)
+    sealed, envelope = folder / "text.cobblestone", folder / "text.paes"
+    sealed.write_bytes(as_cobblestone(KEYS[32], text, b"one"))
+    own = ["--key-file", key_file, "--key-context", "one"]
+    done = succeed("rekey", *own, "-r", keys.recipient, sealed)
+    assert f"{sealed}: encrypted anew to {envelope}; the old file is still there" in done.err
+    assert succeed("decrypt", "-i", keys.path, "-o", "-", envelope).out == text
+    assert of_cobblestone(KEYS[32], sealed.read_bytes(), b"one") == text
+    (folder / "next").write_text(KEYS[16].hex())
+    new = ["--new-key-file", folder / "next", "--new-key-encoding", "hex", "--new-key-context", "two"]
+    before = sealed.read_bytes()
+    fail("rekey", "-i", keys.path, *new, envelope, code=program.FAILURE, says="text.cobblestone: already exists")
+    assert sealed.read_bytes() == before
+    sealed.unlink()
+    done = succeed("rekey", "-i", keys.path, *new, "--new-key-id", "backups/8", "--json", envelope)
+    document = json.loads(done.out)
+    assert document["action"] == "encrypted-anew" and document["key_id"] == "backups/8"
+    assert document["files"] == [{"input": str(envelope), "status": "done", "output": str(sealed)}]
+    jsonschema.validate(document, json.loads((SCHEMAS / "rekey.schema.json").read_text()))
+    assert of_cobblestone(KEYS[16], sealed.read_bytes(), b"two") == text
+    assert sealed.stat().st_mode == envelope.stat().st_mode
+
+
+@pytest.mark.parametrize("size", [0, 65536, 65537, 300_000])
+def test_rekey_from_a_file_of_age_and_between_keys(size, key_file, keys, folder, random_bytes):
+    text = random_bytes(size)
+    (folder / "text").write_bytes(text)
+    succeed("encrypt", "--format", "age", "-r", keys.recipient, folder / "text")
+    succeed("rekey", "-i", keys.path, "--new-key-file", key_file, folder / "text.age")
+    assert of_cobblestone(KEYS[32], (folder / "text.cobblestone").read_bytes()) == text
+    (folder / "next").write_bytes(KEYS[16])
+    change = ["rekey", "--key-file", key_file, "--new-key-file", folder / "next", folder / "text.cobblestone"]
+    fail(*change, code=USAGE, says="is the input itself\n.*-o")
+    succeed(*change, "-o", folder / "out")
+    assert of_cobblestone(KEYS[16], (folder / "out").read_bytes()) == text
+
+
+def test_rekey_writes_nothing_of_what_is_damaged_or_cut(key_file, keys, folder, random_bytes):
+    """Decryption into a pipe would end early, and an encryption behind it take that for the end."""
+    whole = as_cobblestone(KEYS[32], random_bytes(3_000_000))
+    damaged = bytearray(whole)
+    damaged[2_000_000] ^= 1
+    before = program.tree(folder)
+    for contents in (damaged, whole[:-1], whole[: 56 + 16400], whole + b"x"):
+        (folder / "text.cobblestone").write_bytes(contents)
+        fail("rekey", "--key-file", key_file, "-r", keys.recipient, folder / "text.cobblestone", code=CORRUPT)
+        (folder / "text.cobblestone").unlink()
+        assert program.tree(folder) == before
+
+
+def test_what_rekey_does_not_take_with_a_key(key_file, keys, folder):
+    (folder / "text.cobblestone").write_bytes(as_cobblestone(KEYS[32], b"text"))
+    (folder / "text").write_bytes(b"text")
+    succeed("encrypt", "--format", "age", "--armor", "-r", keys.recipient, folder / "text")
+    sealed, own, to = folder / "text.cobblestone", ["--key-file", key_file], ["-r", keys.recipient]
+    for arguments, says in (
+        ([*own, *to, "--add", sealed], "no recipients that could stay or go"),
+        ([*own, "--remove", "1", sealed], "no recipients that could stay or go"),
+        ([*own, "--restore", sealed], "no recipients that could stay or go"),
+        ([*own, sealed], "no new recipients"),
+        ([*own, "-i", keys.path, *to, sealed], "key: cannot be combined with"),
+        (["-i", keys.path, "--new-key-file", key_file, *to, sealed], "new-key: cannot"),
+        (["-i", keys.path, *to, "-o", folder / "out", sealed], "-o names the one file"),
+        ([*own, *to, "-o", folder / "out", sealed, sealed], "-o names the one file"),
+        (["--new-key-context", "x", "-i", keys.path, *to, sealed], "--new-key-file FILE or --new-key-fd N"),
+        (["-i", keys.path, "--new-key-file", key_file, folder / "text.age"], "is a pipe or text"),
+    ):
+        before = program.tree(folder)
+        fail("rekey", *arguments, code=USAGE, says=says)
+        assert program.tree(folder) == before
+    fail("rekey", "--key-file", folder / "text", *to, sealed, code=USAGE, says="is no key of 16 or 32 bytes")
+    (folder / "other").write_bytes(bytes(32))
+    fail("rekey", "--key-file", folder / "other", *to, sealed, code=WRONG_KEY, says="key or context")

@@ -112,18 +112,20 @@ class AgeHead : public FileHead {
     return 8 * std::tuple_size_v<age::PayloadKey>;
   }
   [[nodiscard]] age::Summary summary() const override { return age::summarize(header_); }
+  [[nodiscard]] SecretBytes open_key(const age::Credentials& credentials) const override {
+    return age::open_header(header_, credentials);
+  }
   [[nodiscard]] OpenedPayload open(const Source& source, const age::Credentials& credentials,
                                    const Work& /*work*/) const override {
-    return open_age_payload(source, header_.bytes, age::open_header(header_, credentials));
+    return open_age_payload(source, header_.bytes, open_key(credentials));
   }
   [[nodiscard]] std::vector<std::uint8_t> rekeyed(const Rekeying& rekeying) const override {
     if (rekeying.change != nullptr) {
       age::check_change(header_, *rekeying.change);
     }
     SecretBytes file_key;
-    rekeying.with_credentials([&](const age::Credentials& credentials) {
-      file_key = age::open_header(header_, credentials);
-    });
+    rekeying.with_credentials(
+        [&](const age::Credentials& credentials) { file_key = open_key(credentials); });
     const std::string text = rekeying.change != nullptr
                                  ? age::change_header(header_, file_key, *rekeying.change)
                                  : age::header_for(rekeying.seal_to(), file_key);
@@ -177,7 +179,7 @@ extern const FileFormat format_age = {.name = "age",
                                       .has_shape = false,
                                       .kernel = "openssl",
                                       .why_cpu_alone = "no device has ChaCha20-Poly1305",
-                                      .is_resumable = false,
+                                      .is_resumable = true,
                                       .is_rekeyed_in_place = false,
                                       .has_armor = true,
                                       .is_format_of = age::is_age,

@@ -11,7 +11,8 @@
 
 namespace paes::stream {
 
-// A stripe is 4 MiB of text, 1025 pages of ciphertext: what ranks own and journals record.
+// A stripe is what ranks own and journals record: in a container 4 MiB of text, 1025 pages of
+// ciphertext, and in an age file 16 MiB.
 inline constexpr std::uint64_t stripe_chunks = 256;
 
 // Where a payload lies in its file, and how long its text is.

@@ -10,6 +10,7 @@
 
 #include "age/armor.hpp"
 #include "age/envelope.hpp"
+#include "core/secret.hpp"
 #include "format/container.hpp"
 #include "stream/container/payload.hpp"
 #include "stream/container/peeked_source.hpp"
@@ -33,6 +34,8 @@ class FileHead {
   [[nodiscard]] virtual unsigned key_bits() const noexcept = 0;
   // Which keys open the file.
   [[nodiscard]] virtual age::Summary summary() const = 0;
+  // The key that the payload's keys are derived from. Throws like age::open.
+  [[nodiscard]] virtual SecretBytes open_key(const age::Credentials& credentials) const = 0;
   // Opens the payload; a pipe is then at its first chunk. Throws like age::open.
   [[nodiscard]] virtual OpenedPayload open(const Source& source,
                                            const age::Credentials& credentials,

@@ -26,10 +26,12 @@ class ContainerHead : public FileHead {
   [[nodiscard]] age::Summary summary() const override {
     return age::summarize(preamble_.envelope());
   }
+  [[nodiscard]] SecretBytes open_key(const age::Credentials& credentials) const override {
+    return age::open(preamble_.envelope(), credentials);
+  }
   [[nodiscard]] OpenedPayload open(const Source& source, const age::Credentials& credentials,
                                    const Work& work) const override {
-    const SecretBytes input_key = age::open(preamble_.envelope(), credentials);
-    return open_container(source, preamble_.header, input_key, work);
+    return open_container(source, preamble_.header, open_key(credentials), work);
   }
   [[nodiscard]] const Preamble* container() const noexcept override { return &preamble_; }
 

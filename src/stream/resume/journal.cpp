@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "age/age_payload.hpp"
 #include "core/descriptor.hpp"
 #include "crypto/libcrypto.hpp"
-#include "format/cobblestone.hpp"
 #include "paes/error.hpp"
 #include "stream/container/extent.hpp"
 
@@ -23,7 +23,7 @@ using namespace journal_layout;
 constexpr std::string_view label = "paes journal of an unfinished file, version 1";
 
 constexpr std::size_t tag_bytes = libcrypto::hmac_sha256_bytes;
-constexpr std::uint64_t stripe_text_bytes = stripe_chunks * cobblestone::chunk_text_bytes;
+constexpr std::size_t chunk_unit = 1024;  // what a header counts the text of a chunk in
 
 // The first byte of a tagged message says what it is, so that no tag is valid for another kind.
 enum Tagged : std::uint8_t {
@@ -43,6 +43,16 @@ constexpr int pause_per_sync = 4;
   return Bytes(header).subspan(at, bytes);
 }
 
+// Null if this version does not write chunks of that length.
+[[nodiscard]] const Chunking* chunking_of(Bytes header) noexcept {
+  const std::size_t text_bytes =
+      chunk_unit * (std::size_t{header[chunk_at]} << 8 | header[chunk_at + 1]);
+  if (text_bytes == 0) {
+    return &cobblestone::chunking;
+  }
+  return text_bytes == age::chunking.text_bytes ? &age::chunking : nullptr;
+}
+
 [[nodiscard]] off_t offset_of(std::uint64_t stripe) {
   return static_cast<off_t>(sizeof(JournalHeader) + stripe * sizeof(JournalRecord));
 }
@@ -54,10 +64,13 @@ bool claims_to_be_journal(Bytes first_bytes) noexcept {
          std::equal(magic.begin(), magic.end(), first_bytes.begin());
 }
 
-std::uint64_t JournalClaims::stripes() const noexcept { return Extent{0, text_bytes}.stripes(); }
+std::uint64_t JournalClaims::stripes() const noexcept {
+  return Extent{0, text_bytes, chunking}.stripes();
+}
 
 void JournalClaims::add_records(std::uint64_t first, Bytes records) noexcept {
   const std::uint64_t end = std::min(stripes(), first + records.size() / sizeof(JournalRecord));
+  const std::uint64_t stripe_text_bytes = stripe_chunks * chunking.text_bytes;
   for (std::uint64_t stripe = first; stripe < end; ++stripe) {
     const Bytes record = records.first(sizeof(JournalRecord));
     records = records.subspan(sizeof(JournalRecord));
@@ -72,13 +85,14 @@ std::optional<JournalClaims> parse_claims(Bytes header) noexcept {
       header[version_at] != version || load_be32(&header[stripe_at]) != stripe_chunks) {
     return std::nullopt;
   }
+  const Chunking* const chunking = chunking_of(header);
   const auto work = static_cast<JournalKind>(header[work_at]);
   const std::uint64_t text_bytes = load_be64(&header[text_bytes_at]);
-  if ((work != JournalKind::encrypt && work != JournalKind::decrypt) ||
-      text_bytes > cobblestone::max_chunks * cobblestone::chunk_text_bytes) {
+  if ((work != JournalKind::encrypt && work != JournalKind::decrypt) || chunking == nullptr ||
+      text_bytes > chunking->max_chunks * chunking->text_bytes) {
     return std::nullopt;
   }
-  return JournalClaims{work, text_bytes};
+  return JournalClaims{work, text_bytes, 0, *chunking};
 }
 
 JournalKey::JournalKey(Bytes input_key, Bytes salt) {
@@ -97,6 +111,9 @@ JournalHeader JournalKey::header(const JournalFacts& facts) const {
   std::copy(magic.begin(), magic.end(), to);
   header[version_at] = version;
   header[work_at] = static_cast<std::uint8_t>(facts.work);
+  if (facts.chunking.text_bytes != cobblestone::chunk_text_bytes) {
+    header[chunk_at + 1] = static_cast<std::uint8_t>(facts.chunking.text_bytes / chunk_unit);
+  }
   store_be32(to + stripe_at, static_cast<std::uint32_t>(stripe_chunks));
   store_be64(to + text_bytes_at, facts.text_bytes);
   const SourceStamp& source = facts.source;

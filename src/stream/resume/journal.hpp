@@ -7,11 +7,11 @@
 //   0    8  magic 89 'P' 'A' 'E' 'S' 'J' 0D 0A        all integers big-endian
 //   8    1  version 1
 //   9    1  work: 1 encryption, 2 decryption
-//   10   2  zero
+//   10   2  KiB of text a chunk; zero is 16, a container's
 //   12   4  chunks a stripe
 //   16   8  bytes of text
 //   24  56  the source: device, inode, bytes, mtime s and ns, ctime s and ns; zero for decryption
-//   80  32  HMAC-SHA256 of the container's head
+//   80  32  HMAC-SHA256 of the encrypted file's head
 //   112 32  HMAC-SHA256 of the settings
 //   144 80  zero
 //   224 32  HMAC-SHA256 of all that
@@ -30,6 +30,7 @@
 
 #include "core/bytes.hpp"
 #include "core/secret.hpp"
+#include "format/cobblestone.hpp"
 #include "stream/file/input.hpp"
 
 namespace paes::stream {
@@ -46,6 +47,7 @@ inline constexpr std::uint8_t version = 1;
 
 inline constexpr std::size_t version_at = 8;
 inline constexpr std::size_t work_at = 9;
+inline constexpr std::size_t chunk_at = 10;
 inline constexpr std::size_t stripe_at = 12;
 inline constexpr std::size_t text_bytes_at = 16;
 inline constexpr std::size_t source_at = 24;
@@ -63,6 +65,7 @@ struct JournalClaims {
   JournalKind work;
   std::uint64_t text_bytes;
   std::uint64_t complete_text_bytes = 0;  // of the stripes that have a record
+  Chunking chunking = cobblestone::chunking;
 
   [[nodiscard]] std::uint64_t stripes() const noexcept;
   // Counts the stripes, from `first` on, that have a record in `records` (whole records).
@@ -77,11 +80,13 @@ struct JournalFacts {
   JournalKind work;
   std::uint64_t text_bytes;
   SourceStamp source;  // for an encryption; all zero for decryption, which needs none
-  Bytes head;          // the container up to chunk 0, or the part of it that binds the key
+  Bytes head;          // the encrypted file up to chunk 0, or the part of it that binds the key
   Bytes settings;      // what else must match, for example the recipients
+  Chunking chunking = cobblestone::chunking;
 };
 
-// Derived by HKDF-SHA256, with its own label, from the input key and the payload's salt.
+// Derived by HKDF-SHA256, with its own label, from the input key and the payload's salt, or from
+// the file key and the nonce of an age file.
 class JournalKey {
  public:
   JournalKey(Bytes input_key, Bytes salt);

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <utility>
 
+#include "age/age_payload.hpp"
+#include "stream/container/chunk_cipher.hpp"
 #include "stream/file/change_time.hpp"
 
 namespace paes::stream {
@@ -22,13 +24,13 @@ void tell_afresh(const Note& note, const ResumableFiles& files, const std::strin
 
 // Does the chosen work and commits it. After a failure the files stay for the next run, unless no
 // stripe has been recorded.
-Totals run_and_commit(Input& input, Output& output, const StripePlan& started, Bytes input_key,
+Totals run_and_commit(Input& input, Output& output, const StripePlan& started, Bytes key,
                       const Need& need, const Work& how,
                       const std::function<void(StripeWork& work)>& work_on) {
   ResumableFiles& files = *output.resumable();
   std::optional<StripeWork> work;
   try {
-    work.emplace(started, input_key, input, output, files.journal(), files.partial(),
+    work.emplace(started, key, input, output, files.journal(), files.partial(),
                  files.partial_name(), how);
     output.expect(need);
     work_on(*work);
@@ -51,20 +53,71 @@ Totals run_and_commit(Input& input, Output& output, const StripePlan& started, B
   }
 }
 
+const Chunking& chunking_of(const std::optional<container::Suite>& suite) noexcept {
+  return suite ? cobblestone::chunking : age::chunking;
+}
+
+std::size_t key_bytes(const std::optional<container::Suite>& suite) noexcept {
+  return suite ? container::key_bytes(*suite) : age::file_key_bytes;
+}
+
+// Only a container commits to its key. An age file's header has authenticated the key already.
+bool commits_to(const std::optional<container::Suite>& suite, const PayloadPrefix& prefix,
+                Bytes key, const Work& how) {
+  return !suite || equal_constant_time(ChunkCipher(*suite, key, container::context(*suite),
+                                                   salt_of(prefix), how.kernel)
+                                           .commitment(),
+                                       Bytes(prefix).subspan(cobblestone::salt_bytes));
+}
+
+// What stands between the head and chunk 0. Throws Error(corrupt) at an early end.
+PayloadPrefix read_prefix_at(const Source& source, const PayloadPlace& payload) {
+  if (payload.suite) {
+    return read_prefix(source, payload.offset);
+  }
+  PayloadPrefix prefix = {};
+  const MutableBytes nonce = MutableBytes(prefix).first(age::payload_nonce_bytes);
+  if (source.read_at(payload.offset, nonce) != nonce.size()) {
+    throw_truncated(source.name());
+  }
+  return prefix;
+}
+
+Bytes prefix_bytes(const std::optional<container::Suite>& suite, const PayloadPrefix& prefix) {
+  return Bytes(prefix).first(chunking_of(suite).prefix_bytes);
+}
+
 // What an earlier run left, as far as it can be read without a key.
 struct EarlierRun {
-  Preamble preamble;
+  PayloadPlace payload;
+  std::vector<std::uint8_t> head;  // everything before chunk 0
+  Range envelope;                  // of the head: what opens with a recipient's key
   PayloadPrefix prefix;
 };
 
 std::optional<EarlierRun> read_left(const ResumableFiles& files) {
   try {
-    const Input partial = Input::of(Descriptor(files.partial(), false), files.partial_name());
-    EarlierRun left{read_preamble(partial), {}};
+    Input partial = Input::of(Descriptor(files.partial(), false), files.partial_name());
     if (!partial.is_seekable()) {
       return std::nullopt;
     }
-    left.prefix = read_prefix(partial, left.preamble.header.payload_offset());
+    const EncryptedFile file(partial);
+    if (file.is_armored()) {
+      return std::nullopt;
+    }
+    EarlierRun left{PayloadPlace(file.head()), {}, {}, {}};
+    left.prefix = read_prefix_at(partial, left.payload);
+    left.envelope = {0, left.payload.offset};
+    if (const Preamble* const preamble = file.head().container()) {
+      left.envelope = {container::header_bytes,
+                       container::header_bytes + preamble->header.envelope_bytes};
+    }
+    left.head.resize(static_cast<std::size_t>(left.payload.offset));
+    if (partial.read_at(0, MutableBytes(left.head)) != left.head.size()) {
+      return std::nullopt;
+    }
+    const Bytes prefix = prefix_bytes(left.payload.suite, left.prefix);
+    left.head.insert(left.head.end(), prefix.begin(), prefix.end());
     return left;
   } catch (const Error&) {
     return std::nullopt;
@@ -86,36 +139,58 @@ std::optional<StartedEncryption> take_up(const Input& input, ResumableFiles& fil
   if (!left) {
     return not_because("its beginning is damaged");
   }
-  if (left->preamble.header.suite != task.shape.suite) {
+  const std::optional<container::Suite>& suite = left->payload.suite;
+  if (suite.has_value() != task.shape.has_value()) {
+    return not_because("it is of another format");
+  }
+  if (suite && *suite != task.shape->suite) {
     return not_because("it is of another suite");
   }
-  std::optional<SecretBytes> key = task.open(left->preamble.envelope());
+  std::optional<SecretBytes> key =
+      task.open(Bytes(left->head).subspan(left->envelope.first, left->envelope.count()));
   if (!key) {
     return not_because("no identity or passphrase given opens it");
   }
-  if (key->size() != container::key_bytes(task.shape.suite)) {
+  if (key->size() != key_bytes(suite)) {
     return not_because("it is damaged");
   }
-  const Bytes salt = salt_of(left->prefix);
-  const ChunkCipher cipher(task.shape.suite, *key, container::context(task.shape.suite), salt,
-                           how.kernel);
-  const Extent extent{left->preamble.header.payload_offset(), input.bytes()};
-  std::vector<std::uint8_t> head = left->preamble.bytes;
-  head.insert(head.end(), left->prefix.begin(), left->prefix.end());
-  const JournalFacts facts{JournalKind::encrypt, extent.text_bytes, source, head, task.settings};
-  const std::string why_not =
-      JournalKey(*key, salt).difference(*files.found(), facts, input.name());
+  const Extent extent{left->payload.offset, input.bytes(), chunking_of(suite)};
+  const JournalFacts facts{JournalKind::encrypt, extent.text_bytes, source,
+                           left->head,           task.settings,     extent.chunking};
+  const std::string why_not = JournalKey(*key, key_salt(suite, left->prefix))
+                                  .difference(*files.found(), facts, input.name());
   if (!why_not.empty()) {
     return not_because(why_not);
   }
-  if (!equal_constant_time(cipher.commitment(),
-                           Bytes(left->prefix).subspan(cobblestone::salt_bytes)) ||
-      files.partial_bytes() != extent.file_bytes()) {
+  if (!commits_to(suite, left->prefix, *key, how) || files.partial_bytes() != extent.file_bytes()) {
     return not_because("it is damaged");
   }
   files.take_up();
-  return StartedEncryption{{task.shape.suite, left->prefix, extent, *files.found(), true},
-                           std::move(*key)};
+  return StartedEncryption{{suite, left->prefix, extent, *files.found(), true}, std::move(*key)};
+}
+
+// The head of a new output. Fills the prefix: its random part, and what a container commits with.
+std::vector<std::uint8_t> new_head(const ResumableEncryption& task, const NewKey& fresh,
+                                   PayloadPrefix& prefix, std::uint64_t& payload_offset,
+                                   const Work& how) {
+  prefix = {};
+  if (!task.shape) {
+    random_bytes(MutableBytes(prefix).first(age::payload_nonce_bytes));
+    const Bytes nonce = prefix_bytes(std::nullopt, prefix);
+    payload_offset = fresh.envelope.size();
+    std::vector<std::uint8_t> head = fresh.envelope;
+    head.insert(head.end(), nonce.begin(), nonce.end());
+    return head;
+  }
+  const MutableBytes salt = MutableBytes(prefix).first(cobblestone::salt_bytes);
+  random_bytes(salt);
+  const container::Header header = container::layout(*task.shape, fresh.envelope.size());
+  const ChunkCipher cipher(task.shape->suite, fresh.input_key,
+                           container::context(task.shape->suite), salt, how.kernel);
+  std::copy_n(cipher.commitment().begin(), cobblestone::commitment_bytes,
+              prefix.begin() + cobblestone::salt_bytes);
+  payload_offset = header.payload_offset();
+  return encode_head(header, fresh.envelope, salt, cipher.commitment());
 }
 
 void wait_for_later_stamps(const SourceStamp& source, const Cancel* cancel) {
@@ -175,7 +250,10 @@ SourceStamp distinct_stamp(const Input& input, const Cancel* cancel) {
 StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
                                    const ResumableEncryption& task, const SourceStamp& source,
                                    bool never_continue, const Work& how) {
-  check_chunk_limit(input.name(), cobblestone::chunking.chunks_of(input.bytes()));
+  const std::optional<container::Suite> suite =
+      task.shape ? std::optional(task.shape->suite) : std::nullopt;
+  const Chunking& chunking = chunking_of(suite);
+  check_chunk_limit(input.name(), chunking.chunks_of(input.bytes()), chunking);
   std::string why = input.name() + " is not what was encrypted before";
   if (!never_continue && files.was_interrupted()) {
     if (auto started = take_up(input, files, task, source, how, why)) {
@@ -185,21 +263,13 @@ StartedEncryption start_encryption(const Input& input, ResumableFiles& files,
   tell_afresh(task.note, files, why);
   NewKey fresh = task.make();
   PayloadPrefix prefix;
-  const MutableBytes salt = MutableBytes(prefix).first(cobblestone::salt_bytes);
-  random_bytes(salt);
-  const container::Header header = container::layout(task.shape, fresh.envelope.size());
-  const ChunkCipher cipher(task.shape.suite, fresh.input_key, container::context(task.shape.suite),
-                           salt, how.kernel);
-  std::copy_n(cipher.commitment().begin(), cobblestone::commitment_bytes,
-              prefix.begin() + cobblestone::salt_bytes);
-  const std::vector<std::uint8_t> head =
-      encode_head(header, fresh.envelope, salt, cipher.commitment());
-  const Extent extent{header.payload_offset(), input.bytes()};
+  Extent extent{0, input.bytes(), chunking};
+  const std::vector<std::uint8_t> head = new_head(task, fresh, prefix, extent.payload_offset, how);
   const JournalHeader journal_header =
-      JournalKey(fresh.input_key, salt)
-          .header({JournalKind::encrypt, extent.text_bytes, source, head, task.settings});
+      JournalKey(fresh.input_key, key_salt(suite, prefix))
+          .header({JournalKind::encrypt, extent.text_bytes, source, head, task.settings, chunking});
   files.start(journal_header, extent.stripes(), extent.file_bytes(), head);
-  return {{task.shape.suite, prefix, extent, journal_header, false}, std::move(fresh.input_key)};
+  return {{suite, prefix, extent, journal_header, false}, std::move(fresh.input_key)};
 }
 
 Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption& task,
@@ -231,23 +301,26 @@ Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption
   }
 }
 
-StripePlan start_decryption(const Input& input, Output& output, const Preamble& preamble,
-                            Bytes input_key, const Note& note, const Work& how) {
+StripePlan start_decryption(const Input& input, Output& output, const PayloadPlace& payload,
+                            Bytes key, const Note& note, const Work& how) {
   refuse_unless_resumable(input, output);
   ResumableFiles& files = *output.resumable();
-  const container::Suite suite = preamble.header.suite;
-  const Extent extent = extent_of(input, preamble.header.payload_offset());
-  const PayloadPrefix prefix = read_prefix(input, preamble.header.payload_offset());
-  const ChunkCipher cipher(suite, input_key, container::context(suite), salt_of(prefix),
-                           how.kernel);
-  check_commitment(input.name(), cipher, prefix);
-  check_last_chunk(input, cipher, extent);
-  // Without the envelope, which may have been rekeyed: context and prefix bind key and text.
-  std::vector<std::uint8_t> head(preamble.bytes.begin(),
-                                 preamble.bytes.begin() + container::context_bytes);
-  head.insert(head.end(), prefix.begin(), prefix.end());
-  const JournalKey journal_key(input_key, salt_of(prefix));
-  const JournalFacts facts{JournalKind::decrypt, extent.text_bytes, {}, head, {}};
+  const std::optional<container::Suite>& suite = payload.suite;
+  const Extent extent = extent_of(input, payload.offset, chunking_of(suite));
+  const PayloadPrefix prefix = read_prefix_at(input, payload);
+  if (suite) {
+    check_commitment(
+        input.name(),
+        ChunkCipher(*suite, key, container::context(*suite), salt_of(prefix), how.kernel), prefix);
+  }
+  check_last_chunk(input, *cipher_of(suite, prefix, key, how), extent);
+  // Without the recipients, who may have changed: context and prefix bind key and text.
+  const Bytes context = suite ? container::context(*suite) : Bytes();
+  std::vector<std::uint8_t> head(context.begin(), context.end());
+  const Bytes own_prefix = prefix_bytes(suite, prefix);
+  head.insert(head.end(), own_prefix.begin(), own_prefix.end());
+  const JournalKey journal_key(key, key_salt(suite, prefix));
+  const JournalFacts facts{JournalKind::decrypt, extent.text_bytes, {}, head, {}, extent.chunking};
   if (files.was_interrupted()) {
     std::string why = !files.found() ? "its journal is damaged"
                                      : journal_key.difference(*files.found(), facts, input.name());
@@ -265,16 +338,16 @@ StripePlan start_decryption(const Input& input, Output& output, const Preamble& 
   return {suite, prefix, extent, header, false};
 }
 
-Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
+Totals decrypt_resumably(Input& input, Output& output, const PayloadPlace& payload, Bytes key,
                          const Note& note, const Work& how) {
   input.expect_sequential();
-  const StripePlan started = start_decryption(input, output, preamble, input_key, note, how);
+  const StripePlan started = start_decryption(input, output, payload, key, note, how);
   const auto open = [&](StripeWork& work) {
     open_stripes(work, {0, work.extent.stripes()}, how);
     input.check_same_size();
   };
-  return run_and_commit(input, output, started, input_key,
-                        {started.extent.text_bytes, Filling::sparse}, how, open);
+  return run_and_commit(input, output, started, key, {started.extent.text_bytes, Filling::sparse},
+                        how, open);
 }
 
 }  // namespace paes::stream

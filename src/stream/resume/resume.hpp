@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encryption and decryption that can be interrupted and continued. The output is written under a
-// name that survives (resumable_files.hpp), beside a journal of its complete stripes (journal.hpp).
+// Encryption and decryption that can be interrupted and continued, of containers and of age files.
+// The output is written under a name that survives (resumable_files.hpp), beside a journal of its
+// complete stripes (journal.hpp). What an encryption left begins with its envelope, or is an age
+// file; who can open that continues. No key is kept anywhere else.
 //
 // A continued encryption uses the nonces of the earlier run, and must never seal another text with
 // them. So the source must have the same device, inode, size, mtime and ctime, which is checked
@@ -18,6 +20,7 @@
 #include "core/secret.hpp"
 #include "paes/error.hpp"
 #include "stream/container/container_file.hpp"
+#include "stream/container/file_format.hpp"
 #include "stream/file/output.hpp"
 #include "stream/file/resumable_files.hpp"
 #include "stream/resume/stripes.hpp"
@@ -28,18 +31,32 @@ namespace paes::stream {
 using Note = std::function<void(const std::string& what_why)>;
 
 struct NewKey {
-  SecretBytes input_key;
-  std::vector<std::uint8_t> envelope;
+  SecretBytes input_key;               // or an age file's file key
+  std::vector<std::uint8_t> envelope;  // or an age file's header
 };
 
 // What an encryption needs of its caller.
 struct ResumableEncryption {
-  container::Shape shape;
-  Bytes settings;  // the recipients; must equal the earlier run's
-  // The input key in an envelope that an earlier run wrote, or empty if the envelope does not open.
+  std::optional<container::Shape> shape;  // empty: an age file
+  Bytes settings;                         // the recipients; must equal the earlier run's
+  // The key in an envelope or header that an earlier run wrote, or empty if that does not open.
   std::function<std::optional<SecretBytes>(Bytes envelope)> open;
   std::function<NewKey()> make;  // called when the work starts afresh
   Note note = nullptr;
+};
+
+// What a decryption continues: where the payload of its source begins, and what that is.
+struct PayloadPlace {
+  PayloadPlace(const Preamble& preamble) noexcept  // NOLINT: of a container
+      : suite(preamble.header.suite), offset(preamble.header.payload_offset()) {}
+  explicit PayloadPlace(const FileHead& head) noexcept : offset(head.payload_offset()) {
+    if (const Preamble* const preamble = head.container()) {
+      suite = preamble->header.suite;
+    }
+  }
+
+  std::optional<container::Suite> suite;  // empty: an age file
+  std::uint64_t offset;
 };
 
 // Takes the source's stamp, and waits until any later change must give another ctime: timestamps
@@ -55,7 +72,7 @@ Totals encrypt_resumably(Input& input, Output& output, const ResumableEncryption
 
 // Decrypts and commits the output. It may continue with another copy of the source, because it
 // keeps only text that this copy authenticates. Throws like encrypt_resumably.
-Totals decrypt_resumably(Input& input, Output& output, const Preamble& preamble, Bytes input_key,
+Totals decrypt_resumably(Input& input, Output& output, const PayloadPlace& payload, Bytes key,
                          const Note& note, const Work& how);
 
 // Throws Error(failure) if the source has changed.
@@ -81,7 +98,7 @@ struct StartedEncryption {
 
 // Throws like decrypt_resumably, before anything is written.
 [[nodiscard]] StripePlan start_decryption(const Input& input, Output& output,
-                                          const Preamble& preamble, Bytes input_key,
-                                          const Note& note, const Work& how);
+                                          const PayloadPlace& payload, Bytes key, const Note& note,
+                                          const Work& how);
 
 }  // namespace paes::stream

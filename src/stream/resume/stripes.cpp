@@ -8,13 +8,11 @@
 #include <mutex>
 #include <vector>
 
+#include "stream/container/age_format.hpp"
+#include "stream/container/chunk_cipher.hpp"
 #include "stream/transfer/sparse_sink.hpp"
 
 namespace paes::stream {
-
-using cobblestone::chunk_bytes;
-using cobblestone::chunk_text_bytes;
-using cobblestone::tag_bytes;
 
 namespace {
 
@@ -39,6 +37,7 @@ class StripeByStripe : public Continuation {
     }
     scratch.first_item = chunks.first;
     scratch.items = static_cast<std::size_t>(chunks.count());
+    scratch.is_last = chunks.end == work_.extent.chunks();
     if (!is_kept(chunks, scratch)) {
       return false;
     }
@@ -90,12 +89,15 @@ class StripeByStripe : public Continuation {
   std::map<std::uint64_t, std::uint64_t> buffers_left_;  // of the stripes at work
 };
 
-bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, std::size_t bytes) {
-  Buffer one({.in_bytes = chunk_bytes, .out_bytes = chunk_text_bytes});
+bool is_authentic(const PayloadCipher& cipher, Buffer& buffer, std::size_t index,
+                  std::size_t bytes) {
+  const Chunking& chunking = cipher.chunking();
+  Buffer one({.in_bytes = chunking.chunk_bytes(), .out_bytes = chunking.text_bytes});
   std::memcpy(one.item(0), buffer.item(index), bytes);
   one.first_item = buffer.first_item + index;
   one.items = 1;
   one.bytes = bytes;
+  one.is_last = buffer.is_last && index + 1 == buffer.items;
   return cipher.verify(one).empty();
 }
 
@@ -103,7 +105,8 @@ bool is_authentic(const ChunkCipher& cipher, Buffer& buffer, std::size_t index, 
 // the one that it would write. Then no nonce is used for two texts, whatever the time stamps say. A
 // stripe that was complete may have been damaged since; there it is enough that no chunk is
 // authentic with another text.
-bool may_follow(const ChunkCipher& cipher, Buffer& sealed, Buffer& written, bool was_complete) {
+bool may_follow(const PayloadCipher& cipher, Buffer& sealed, Buffer& written, bool was_complete) {
+  const std::size_t chunk_bytes = cipher.chunking().chunk_bytes();
   std::size_t rest = sealed.bytes;
   for (std::size_t i = 0; i < sealed.items; ++i) {
     const std::size_t bytes = std::min(rest, chunk_bytes);
@@ -136,8 +139,10 @@ class SealedStripes : public StripeByStripe {
     BufferPool::Loan written(written_pool_);
     const Range chunks{sealed.first_item, sealed.first_item + sealed.items};
     (*written).first_item = sealed.first_item;
+    (*written).items = sealed.items;
+    (*written).is_last = sealed.is_last;
     read_written(*written, work_.extent.file_of(chunks), (*written).out({0, sealed.bytes}));
-    if (!may_follow(work_.cipher, sealed, *written, !is_at_work(chunks.first / stripe_chunks))) {
+    if (!may_follow(*work_.cipher, sealed, *written, !is_at_work(chunks.first / stripe_chunks))) {
       throw OtherTextWritten(work_.written->name());
     }
   }
@@ -146,21 +151,23 @@ class SealedStripes : public StripeByStripe {
   bool is_kept(Range chunks, Buffer& scratch) override {
     const Range file = work_.extent.file_of(chunks);
     read_written(scratch, file, scratch.out({0, file.count()}));
-    return work_.cipher.verify(scratch).empty();
+    return work_.cipher->verify(scratch).empty();
   }
 
   const std::function<void()>& check_source_;
   BufferPool written_pool_;
 };
 
-// Compares the tags that the container has for these chunks with those of `sealed`.
-bool has_tags_of(const Source& container, const Extent& extent, Buffer& sealed) {
+// Compares the tags that the file has for these chunks with those of `sealed`.
+bool has_tags_of(const Source& file, const Extent& extent, Buffer& sealed) {
+  const std::size_t chunk_bytes = extent.chunking.chunk_bytes();
+  const std::size_t tag_bytes = extent.chunking.tag_bytes;
   std::vector<std::uint8_t> tags(sealed.items * tag_bytes);
   std::size_t rest = sealed.bytes;
   for (std::size_t i = 0; i < sealed.items; ++i) {
     const std::size_t bytes = std::min(rest, chunk_bytes);
     const MutableBytes tag = MutableBytes(tags).subspan(i * tag_bytes, tag_bytes);
-    container.read_at(extent.chunk_offset(sealed.first_item + i) + bytes - tag_bytes, tag);
+    file.read_at(extent.chunk_offset(sealed.first_item + i) + bytes - tag_bytes, tag);
     if (!equal_constant_time(tag, Bytes(sealed.item(i) + bytes - tag_bytes, tag_bytes))) {
       return false;
     }
@@ -174,27 +181,41 @@ class OpenedStripes : public StripeByStripe {
   using StripeByStripe::StripeByStripe;
 
  private:
-  // Seals the text again in memory and compares the tags with the container's. This reads only the
-  // text and the tags; opening the container would read both files completely.
+  // Seals the text again in memory and compares the tags with the file's. This reads only the text
+  // and the tags; opening the file would read both files completely.
   bool is_kept(Range chunks, Buffer& scratch) override {
     const Range text = work_.extent.text_of(chunks);
     read_written(scratch, text, scratch.out({0, text.count()}));
-    work_.cipher.seal(scratch);
+    work_.cipher->seal(scratch);
     return has_tags_of(work_.source, work_.extent, scratch);
   }
 };
 
 }  // namespace
 
-StripeWork::StripeWork(const StripePlan& started, Bytes input_key, Source& from, Sink& to,
+Bytes key_salt(const std::optional<container::Suite>& suite, const PayloadPrefix& prefix) noexcept {
+  return suite ? salt_of(prefix) : Bytes(prefix).first(age::payload_nonce_bytes);
+}
+
+std::unique_ptr<const PayloadCipher> cipher_of(const std::optional<container::Suite>& suite,
+                                               const PayloadPrefix& prefix, Bytes key,
+                                               const Work& how) {
+  const Bytes salt = key_salt(suite, prefix);
+  if (!suite) {
+    return std::make_unique<const AgeCipher>(key, salt);
+  }
+  return std::make_unique<const ChunkCipher>(*suite, key, container::context(*suite), salt,
+                                             how.kernel, how.device_use);
+}
+
+StripeWork::StripeWork(const StripePlan& started, Bytes key, Source& from, Sink& to,
                        int journal_file, int to_file, const std::string& to_name, const Work& how)
     : extent(started.extent),
       source(from),
       output(to),
       output_file(to_file),
-      cipher(started.suite, input_key, container::context(started.suite), salt_of(started.prefix),
-             how.kernel, how.device_use),
-      journal_key(input_key, salt_of(started.prefix)),
+      cipher(cipher_of(started.suite, started.prefix, key, how)),
+      journal_key(key, key_salt(started.suite, started.prefix)),
       journal(journal_key, started.header, journal_file, to_file, to_name) {
   if (started.continues) {
     written.emplace(Input::of(Descriptor(to_file, false), to_name));
@@ -203,21 +224,21 @@ StripeWork::StripeWork(const StripePlan& started, Bytes input_key, Source& from,
 
 void seal_stripes(StripeWork& work, Range stripes, const std::function<void()>& check_source,
                   const Work& how) {
-  const Layout layout =
-      within_stripes(sealing_layout(work.extent.payload_offset, work.extent.text_bytes, how));
+  const Layout layout = within_stripes(sealing_layout(
+      work.extent.payload_offset, work.extent.text_bytes, how, work.extent.chunking));
   SealedStripes continuation(work, layout, check_source);
-  (void)transfer(work.source, &work.output, layout, sealing(work.cipher),
+  (void)transfer(work.source, &work.output, layout, sealing(*work.cipher),
                  work.extent.chunks_of(stripes), how, &continuation);
   check_source();
 }
 
 void open_stripes(StripeWork& work, Range stripes, const Work& how) {
-  const Layout layout =
-      within_stripes(opening_layout(work.extent.payload_offset, work.extent.text_bytes, how));
+  const Layout layout = within_stripes(opening_layout(
+      work.extent.payload_offset, work.extent.text_bytes, how, work.extent.chunking));
   SparseSink sink(work.output, work.written ? std::optional(work.output_file) : std::nullopt);
   OpenedStripes continuation(work, layout);
   (void)transfer(work.source, &sink, layout,
-                 opening(work.cipher, work.source.name(), work.extent.payload_offset),
+                 opening(*work.cipher, work.source.name(), work.extent.payload_offset),
                  work.extent.chunks_of(stripes), how, &continuation);
 }
 

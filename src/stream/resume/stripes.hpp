@@ -7,12 +7,14 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "paes/error.hpp"
-#include "stream/container/chunk_cipher.hpp"
 #include "stream/container/extent.hpp"
+#include "stream/container/payload.hpp"
+#include "stream/container/preamble.hpp"
 #include "stream/resume/journal.hpp"
 #include "stream/transfer/transfer.hpp"
 
@@ -21,24 +23,33 @@ namespace paes::stream {
 // The chosen work, whose files have been started or taken up. It is sent between processes byte by
 // byte, so it must stay trivially copyable.
 struct StripePlan {
-  container::Suite suite;
-  PayloadPrefix prefix;  // salt and commitment
+  std::optional<container::Suite> suite;  // empty: the payload is an age file's
+  PayloadPrefix prefix;                   // salt and commitment, or a nonce and zeros
   Extent extent;
   JournalHeader header;
   bool continues;
 };
 
+// What the payload's keys are derived with, from the input key or the file key. Valid as long as
+// the prefix.
+[[nodiscard]] Bytes key_salt(const std::optional<container::Suite>& suite,
+                             const PayloadPrefix& prefix) noexcept;
+// The cipher of such a payload.
+[[nodiscard]] std::unique_ptr<const PayloadCipher> cipher_of(
+    const std::optional<container::Suite>& suite, const PayloadPrefix& prefix, Bytes key,
+    const Work& how);
+
 // One process's share of the work, and what its threads share.
 struct StripeWork {
   // The ends and the descriptors must outlive this. `to` is the unfinished file.
-  StripeWork(const StripePlan& started, Bytes input_key, Source& from, Sink& to, int journal_file,
+  StripeWork(const StripePlan& started, Bytes key, Source& from, Sink& to, int journal_file,
              int to_file, const std::string& to_name, const Work& how);
 
   Extent extent;
   Source& source;
   Sink& output;
   int output_file;
-  ChunkCipher cipher;
+  std::unique_ptr<const PayloadCipher> cipher;
   JournalKey journal_key;
   Journal journal;
   std::optional<Input> written;  // what an earlier run left, if this one continues it

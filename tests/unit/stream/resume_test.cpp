@@ -54,7 +54,7 @@ class Resume : public testing::Test {
 
   // The task of one run: its envelopes are made up, and open to who knows the key.
   ResumableEncryption task() {
-    ResumableEncryption task{{suite}, settings_, nullptr, nullptr, nullptr};
+    ResumableEncryption task{container::Shape{suite}, settings_, nullptr, nullptr, nullptr};
     task.open = [this](Bytes envelope) -> std::optional<SecretBytes> {
       const bool is_known = can_open_ && std::equal(envelope.begin(), envelope.end(),
                                                     envelope_.begin(), envelope_.end());
