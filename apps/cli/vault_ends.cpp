@@ -131,12 +131,8 @@ stream::Layout plain_layout(std::optional<std::uint64_t> bytes, const stream::Wo
 std::uint64_t move_text(stream::Source& source, stream::Sink& sink, const stream::Layout& layout,
                         const stream::Work& work) {
   const stream::Transform as_it_is{.run = [](stream::Buffer&) {}};
-  Range items = layout.all_items();
-  if (layout.wanted.end != UINT64_MAX) {
-    items = {layout.wanted.first / layout.in_bytes,
-             (layout.wanted.end + layout.in_bytes - 1) / layout.in_bytes};
-  }
-  const stream::MovedBytes moved = stream::transfer(source, &sink, layout, as_it_is, items, work);
+  const stream::MovedBytes moved =
+      stream::transfer(source, &sink, layout, as_it_is, layout.all_items(), work);
   source.check_unchanged();
   return moved.written_bytes;
 }

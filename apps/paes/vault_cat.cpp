@@ -15,6 +15,7 @@
 #include "format/byte_range.hpp"
 #include "paes/vault_output.hpp"
 #include "stream/file/create_output.hpp"
+#include "vault/vault_blocks.hpp"
 
 namespace paes::cli {
 
@@ -46,17 +47,20 @@ class AppendedSink final : public stream::Sink {
   std::uint64_t begin_;
 };
 
-// The layout for a range of a text. Throws Error(usage) for one that begins behind the end.
+// The layout for a range of a text, of which no block is read that has nothing of it. Throws
+// Error(usage) for a range that begins behind the end.
 stream::Layout layout_of(const stream::Source& source, const std::optional<ByteRange>& range,
                          const stream::Work& work) {
-  stream::Layout layout = plain_layout(source.bytes(), work);
-  if (range) {
-    refuse(range->first >= source.bytes(), source.name() + ": has " +
-                                               std::to_string(source.bytes()) +
-                                               " bytes, and the range begins behind them");
-    layout.wanted = {range->first,
-                     std::min(source.bytes(), range->last.value_or(UINT64_MAX - 1) + 1)};
+  if (!range) {
+    return plain_layout(source.bytes(), work);
   }
+  refuse(range->first >= source.bytes(), source.name() + ": has " + std::to_string(source.bytes()) +
+                                             " bytes, and the range begins behind them");
+  const std::uint64_t end = std::min(source.bytes() - 1, range->last.value_or(UINT64_MAX)) + 1;
+  const std::uint64_t begin = range->first / vault::block_bytes * vault::block_bytes;
+  stream::Layout layout = plain_layout(end - begin, work);
+  layout.in_offset = begin;
+  layout.wanted = {range->first - begin, end - begin};
   return layout;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/report.hpp"
 #include "cli/vault_ends.hpp"
 #include "core/current_error.hpp"
+#include "stream/file/create_output.hpp"
 #include "volume/change/tree_changes.hpp"
 
 namespace paes::cli {
@@ -241,7 +242,7 @@ void VaultFiller::put_file(const Place& place, const std::string& name, stream::
   sink.finish();
   require(
       volume_.backing().set_mode(
-          file->descriptor(), input.is_regular() ? input.permissions() : stream::less_umask(0666)),
+          file->descriptor(), input.is_regular() ? input.permissions() : stream::new_file_mode()),
       path);
   if (modified) {
     set_times(file->descriptor(), path, *modified);

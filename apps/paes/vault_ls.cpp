@@ -190,6 +190,9 @@ int list_vault(VaultLsCommand& command) {
       throw;
     } catch (const Error& error) {
       cancel().check();
+      if (command.paths.size() == 1) {
+        throw;
+      }
       listing.fail(error);
     }
   }

@@ -302,6 +302,9 @@ stream::Work VaultWork::for_text(std::optional<std::uint64_t> bytes,
 }
 
 void print_counts(const char* command, const VaultCounts& counts, double seconds) {
+  if (counts.failed == 1 && counts.done + counts.skipped == 0) {
+    return;  // the error says it all
+  }
   print_note(fmt::format("paes: {}: {} {}, {} in {:.3f} s{}{}", command, counts.done,
                          counts.done == 1 ? "file" : "files and links",
                          human_bytes(static_cast<double>(counts.text_bytes)), seconds,

@@ -14,34 +14,11 @@ namespace paes::volume {
 namespace {
 
 constexpr mode_t own_mode = S_IRUSR | S_IWUSR;
-// Where nothing is hidden, a name that nobody gives to a file, followed by 16 hexadecimal digits.
-constexpr std::string_view plain_prefix = ".paes-put-";
-constexpr std::size_t digits = 16;
-
-bool has_plain_names(const WritableVolume& volume) noexcept {
-  return volume.volume().features().has_plaintext_names;
-}
-
-std::string new_name(const WritableVolume& volume) {
-  if (!has_plain_names(volume)) {
-    return new_hidden_name();
-  }
-  return std::string(plain_prefix) + new_temporary_name().substr(temporary_prefix.size());
-}
-
-bool is_unfinished(const WritableVolume& volume, std::string_view stored) noexcept {
-  if (!has_plain_names(volume)) {
-    return is_hidden_name(stored);
-  }
-  return stored.size() == plain_prefix.size() + digits && stored.starts_with(plain_prefix) &&
-         stored.find_first_not_of("0123456789abcdef", plain_prefix.size()) ==
-             std::string_view::npos;
-}
 
 }  // namespace
 
 Unfinished::Unfinished(WritableVolume& volume, std::shared_ptr<const Folder> folder)
-    : volume_(&volume), folder_(std::move(folder)), stored_(new_name(volume)) {}
+    : volume_(&volume), folder_(std::move(folder)), stored_(new_hidden_name(volume.volume())) {}
 
 Unfinished::~Unfinished() {
   if (folder_ != nullptr && is_there_) {
@@ -97,16 +74,13 @@ void remove_unfinished(WritableVolume& volume, const Folder& folder) {
   const auto locks = volume.lock_folders({folder.descriptor()});
   std::vector<std::string> found;
   (void)for_each_stored(volume.backing(), folder.descriptor(), [&](const StoredEntry& entry) {
-    if (is_unfinished(volume, entry.name)) {
+    if (is_hidden(volume.volume(), entry.name)) {
       found.emplace_back(entry.name);
     }
     return Result<void>();
   });
   for (const std::string& name : found) {
-    // With plain names a folder of that name is the user's.
-    (void)(has_plain_names(volume)
-               ? volume.backing().remove(folder.descriptor(), name.c_str(), false)
-               : remove_hidden(volume, folder.descriptor(), name));
+    (void)remove_hidden(volume, folder.descriptor(), name);
   }
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file or a symbolic link that is made beside what it replaces, and takes its name in one step
 // once it is complete. Whatever ends the process, the name has the old or the new content, and what
-// is left over has a name by which the next writer knows it: a hidden one (read/hidden_names.hpp),
-// or in a volume with plain names one that begins with ".paes-put-".
+// is left over has a hidden name (read/hidden_names.hpp), by which the next writer knows it.
 #pragma once
 
 #include <memory>
