@@ -264,8 +264,8 @@ class Session {
   }
   // A file of that text takes the place of what has the name.
   Result<void> replace(const std::string& path, std::int64_t bytes, std::int64_t seed) {
-    return in_folder(path, [&](const Folder&, const std::string& name) {
-      Unfinished made(writable(), shared_folder(path));
+    return in_folder(path, [&](const Folder& folder, const std::string& name) {
+      Unfinished made(writable(), shared(folder));
       Result<WritableFile> file = made.make_file();
       if (!file) {
         return Result<void>(file);
@@ -285,8 +285,8 @@ class Session {
     });
   }
   Result<void> replace_link(const std::string& path, const std::string& target) {
-    return in_folder(path, [&](const Folder&, const std::string& name) {
-      Unfinished made(writable(), shared_folder(path));
+    return in_folder(path, [&](const Folder& folder, const std::string& name) {
+      Unfinished made(writable(), shared(folder));
       return made.make_link(target).and_then([&] { return made.take_name(name, true); });
     });
   }
@@ -303,11 +303,9 @@ class Session {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const Folder> shared_folder(const std::string& path) {
-    const std::size_t slash = path.find('/');
-    return std::make_shared<const Folder>(
-        slash == std::string::npos ? volume_.root()
-                                   : std::move(*volume_.folder(root_, path.substr(0, slash))));
+  // The caller keeps the folder.
+  [[nodiscard]] static std::shared_ptr<const Folder> shared(const Folder& folder) {
+    return {std::shared_ptr<void>(), &folder};
   }
 
   WrittenVolume& volume_;
