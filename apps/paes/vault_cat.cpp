@@ -12,8 +12,8 @@
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "cli/vault_ends.hpp"
+#include "cli/vault_output.hpp"
 #include "format/byte_range.hpp"
-#include "paes/vault_output.hpp"
 #include "stream/file/create_output.hpp"
 #include "vault/vault_blocks.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/report.hpp"
-#include "paes/vault_output.hpp"
+#include "cli/vault_output.hpp"
 
 namespace paes::cli {
 

@@ -8,7 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/report.hpp"
-#include "paes/vault_output.hpp"
+#include "cli/vault_output.hpp"
 #include "stream/file/file_place.hpp"
 
 namespace paes::cli {

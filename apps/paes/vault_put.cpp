@@ -14,8 +14,8 @@
 #include "cli/process.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
+#include "cli/vault_filler.hpp"
 #include "cli/write_claim.hpp"
-#include "paes/vault_filler.hpp"
 
 namespace paes::cli {
 

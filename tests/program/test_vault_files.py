@@ -688,6 +688,20 @@ def test_a_put_that_is_stopped_leaves_nothing(vault, tmp_path, number):
     vault.check()
 
 
+def test_a_get_that_is_stopped_leaves_nothing(vault, tmp_path, folder):
+    (tmp_path / "large").write_bytes(text_of(1 << 20) * 64)
+    vault.do("put", tmp_path / "large")
+    for number in range(10):
+        process = program.start(*vault.words("get", "-q", "-T", 1, "large", folder), stderr=subprocess.DEVNULL)
+        time.sleep(random.random() * 0.05)
+        process.send_signal((signal.SIGTERM, signal.SIGKILL)[number % 2])
+        code = process.wait(30)
+        names = os.listdir(folder)
+        assert names == (["large"] if code == OK else []) or "large" in names, names
+        for name in names:
+            (folder / name).unlink()
+
+
 @pytest.mark.parametrize(("error", "goes_on"), [(errno.EIO, False), (errno.ENOSPC, False), (errno.ENOSPC, True)])
 def test_a_put_whose_calls_fail(tmp_path, preloaded, error, goes_on):
     from test_mount_faults import Faults

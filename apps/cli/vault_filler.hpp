@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/progress.hpp"
+#include "cli/vault_output.hpp"
 #include "cli/vault_tree.hpp"
-#include "paes/vault_output.hpp"
 #include "stream/file/file_place.hpp"
 #include "stream/file/input.hpp"
 #include "volume/change/unfinished.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paes/vault_filler.hpp"
+#include "cli/vault_filler.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

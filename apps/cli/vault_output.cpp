@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paes/vault_output.hpp"
+#include "cli/vault_output.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
