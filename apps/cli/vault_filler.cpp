@@ -303,8 +303,8 @@ void VaultFiller::flush() {
     attempt([&] { require(volume_.sync(), ""); });
     return;
   }
-  for (const auto& [path, folder] : changed) {
-    attempt([&] { require(volume_.sync_folder(*folder), path); });
+  for (const auto& place : changed) {
+    attempt([&] { require(volume_.sync_folder(*place.second), place.first); });
   }
 }
 
