@@ -101,7 +101,7 @@ _paes() {
       ;;
     "vault")
       options="-h --help --version"
-      takes=words words="init passwd info fsck $options"
+      takes=words words="init passwd info fsck ls cat get put export $options"
       ;;
     "vault init")
       options="-h --help --config --passphrase-file --passphrase-fd --cipher --plaintext-names --deterministic-names --long-name-max --work-factor --master-key-out --show-master-key --master-key"
@@ -113,10 +113,10 @@ _paes() {
       esac
       ;;
     "vault passwd")
-      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor --new-passphrase-file --new-passphrase-fd --work-factor -f --force"
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor --new-passphrase-file --new-passphrase-fd --work-factor --new-config -f --force"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key | --new-passphrase-file) takes=files is_value=yes ;;
+        --config | --passphrase-file | --master-key | --new-passphrase-file | --new-config) takes=files is_value=yes ;;
         --passphrase-fd | --max-work-factor | --new-passphrase-fd | --work-factor) takes=nothing is_value=yes ;;
       esac
       ;;
@@ -129,6 +129,46 @@ _paes() {
       ;;
     "vault fsck")
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor -T --threads -q --quiet --json"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "vault ls")
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor -l --long -R --recursive -d --directory -0 --null --json"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "vault cat")
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor --range -T --threads -f --force"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --range | -T | --threads) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "vault get")
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor -f --force --update -T --threads -q --quiet"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "vault put")
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor --to --as -f --force --update -T --threads -q --quiet"
+      takes=folders depth=3
+      case $previous in
+        --config | --passphrase-file | --master-key | --to | --as) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+      esac
+      ;;
+    "vault export")
+      options="-h --help --config --passphrase-file --passphrase-fd --master-key --max-work-factor -f --force --update -T --threads -q --quiet"
       takes=folders depth=3
       case $previous in
         --config | --passphrase-file | --master-key) takes=files is_value=yes ;;

@@ -65,11 +65,11 @@ std::span<char> command_line() {
 // Whoever looks for the mount by its name or its words, to end it, does not find this process.
 // `words` are its name and the mount's number. Where there is no room for both, it has its name.
 void take_own_name(std::span<char> line, const std::string& words) noexcept {
-  (void)prctl(PR_SET_NAME, completer_name);
+  (void)prctl(PR_SET_NAME, cli::completer_name);
   std::fill(line.begin(), line.end(), '\0');
   const std::size_t bytes = words.size() < line.size()
                                 ? words.size()
-                                : std::min(std::strlen(completer_name), line.size());
+                                : std::min(std::strlen(cli::completer_name), line.size());
   std::copy_n(words.begin(), bytes, line.begin());
 }
 
@@ -79,7 +79,7 @@ constexpr std::uint64_t answer_without_error = 1;
 // The other process. All of its descriptors are the mount's as well, so it closes none of those,
 // and it calls nothing that may wait for a lock or allocate.
 [[noreturn]] void complete_after(int mount, const volume::PendingWrites& pending,
-                                 const WriteClaim* claim, std::span<char> line,
+                                 const cli::WriteClaim* claim, std::span<char> line,
                                  const std::string& words, int ready) noexcept {
   block_all_signals();
   (void)setsid();  // a signal to the mount's process group is not for this process
@@ -101,14 +101,14 @@ constexpr std::uint64_t answer_without_error = 1;
   // It becomes readable once the last thread is gone, so nobody writes any more.
   while (!is_readable(mount)) {
   }
-  (void)prctl(PR_SET_NAME, completing_name);
+  (void)prctl(PR_SET_NAME, cli::completing_name);
   (void)pending.complete(volume::Backing());
   _exit(0);
 }
 
 }  // namespace
 
-Completer::Completer(const volume::PendingWrites& pending, const WriteClaim* claim)
+Completer::Completer(const volume::PendingWrites& pending, const cli::WriteClaim* claim)
     : mount_(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!mount_.is_open()) {
@@ -122,7 +122,7 @@ Completer::Completer(const volume::PendingWrites& pending, const WriteClaim* cla
     throw_errno("eventfd");
   }
   const std::span<char> line = command_line();
-  const std::string words = completer_name + (' ' + std::to_string(getpid()));
+  const std::string words = cli::completer_name + (' ' + std::to_string(getpid()));
   // As fork(), apart from the descriptors. They stay open when the mount is gone.
   int process = -1;
   const long id =

@@ -13,8 +13,8 @@
 #include <functional>
 #include <thread>
 
+#include "cli/write_claim.hpp"
 #include "core/descriptor.hpp"
-#include "paes-mount/write_claim.hpp"
 #include "volume/change/pending_writes.hpp"
 
 namespace paes::mount {
@@ -23,7 +23,7 @@ class Completer {
  public:
   // Forks it. The caller has one thread, and no secret in memory. `pending` and `claim` outlive
   // this; a `claim` of null is not taken. Throws Error(failure).
-  Completer(const volume::PendingWrites& pending, const WriteClaim* claim);
+  Completer(const volume::PendingWrites& pending, const cli::WriteClaim* claim);
   // Ends it: nothing is under way any more.
   ~Completer();
   Completer(const Completer&) = delete;

@@ -19,6 +19,7 @@
 #include "cli/mount_presence.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
+#include "cli/write_claim.hpp"
 #include "core/descriptor.hpp"
 #include "core/residue.hpp"
 #include "core/secret.hpp"
@@ -140,7 +141,7 @@ class KeptWrites {
   static constexpr const char* unclaimed = "nothing holds a second mount back that writes to it";
 
   // Fails if the claim is not taken.
-  Result<void> start(const WriteClaim* claim) {
+  Result<void> start(const cli::WriteClaim* claim) {
     try {
       return completer_.emplace(pending_, claim).claimed();
     } catch (const std::exception& error) {
@@ -166,7 +167,7 @@ class KeptWrites {
 
   Messages& messages_;
   volume::PendingWrites pending_;
-  WriteClaim claim_;
+  cli::WriteClaim claim_;
   std::optional<Completer> completer_;
 };
 

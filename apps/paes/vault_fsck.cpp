@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `paes vault fsck`: reads and authenticates everything in a vault, and changes nothing. Without a
 // mount, hence also without the rights that mounting takes.
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -17,7 +15,7 @@
 #include "cli/process.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
-#include "cli/vault_options.hpp"
+#include "cli/vault_tree.hpp"
 #include "exec/thread_pool.hpp"
 #include "kernel/registry.hpp"
 #include "volume/check/fsck.hpp"
@@ -40,25 +38,6 @@ struct VaultFsckCommand {
   bool json = false;
   bool quiet = false;
 };
-
-// Each folder that has not been read to its end is open: most often all those between the root and
-// what is being checked.
-void allow_open_files() {
-  struct rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
-Descriptor open_vault_folder(const std::string& path) {
-  refuse_zero_byte(path);
-  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.is_open()) {
-    throw_errno(path);
-  }
-  return folder;
-}
 
 // What was found, as a document has it, and on standard error where no document is wanted.
 class Findings {

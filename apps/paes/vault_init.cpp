@@ -21,7 +21,7 @@
 #include "cli/option_list.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
-#include "cli/vault_options.hpp"
+#include "cli/vault_tree.hpp"
 #include "core/descriptor.hpp"
 #include "stream/file/create_output.hpp"
 #include "stream/file/small_file.hpp"
@@ -61,14 +61,6 @@ struct VaultInitCommand {
     return features;
   }
 };
-
-bool lies_in(const std::string& file, const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::path root = std::filesystem::weakly_canonical(folder, error);
-  const std::filesystem::path path = std::filesystem::weakly_canonical(file, error);
-  return !error &&
-         std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
-}
 
 bool is_same_file_name(const std::string& one, const std::string& other) {
   std::error_code error;

@@ -10,7 +10,7 @@
 #include "cli/keyfile.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
-#include "cli/vault_options.hpp"
+#include "cli/vault_tree.hpp"
 #include "stream/file/small_file.hpp"
 
 namespace paes::cli {
@@ -22,6 +22,7 @@ struct VaultPasswdCommand {
   PassphraseOptions new_passphrase;
   unsigned work_factor = 0;  // 0: as before, or the default where a master key opens the vault
   bool force = false;
+  std::string new_config;  // empty: the old configuration is replaced
 
   [[nodiscard]] bool has_master_key() const noexcept { return !vault.master_key_file.empty(); }
   // Nothing but the passphrase authenticates the old work factor, and only where it was paid has it
@@ -65,6 +66,9 @@ bool check_master_key(const VaultPasswdCommand& command, const OpenedVault& open
 
 int change_passphrase(const VaultPasswdCommand& command) {
   const bool has_key = command.has_master_key();
+  refuse(!command.new_config.empty() && lies_in(command.new_config, command.vault.place.folder()),
+         command.new_config + ": would lie in the vault, where no file can have this name",
+         "keep it elsewhere");
   refuse(command.force && !has_key, "vault passwd: -f goes with --master-key alone");
   refuse_several_uses_of_standard_input(
       command.vault.passphrase.standard_input_uses() +
@@ -72,17 +76,21 @@ int change_passphrase(const VaultPasswdCommand& command) {
       (has_key && is_standard_input(command.vault.master_key_file) ? 1 : 0));
   OpenedVault opened = command.vault.open();
   const bool is_proved = !has_key || check_master_key(command, opened);
-  const std::string path = command.vault.place.configuration_path();
+  const bool is_added = !command.new_config.empty();
+  const std::string path = is_added ? command.new_config : command.vault.place.configuration_path();
   const unsigned work_factor = command.new_work_factor(opened.configuration.scrypt);
   const SecretBytes passphrase = new_vault_passphrase(command.new_passphrase);
   vault::wrap_master_key(opened.key, passphrase, work_factor, opened.configuration, until_signal());
-  if (!is_proved) {
+  if (!is_proved && !is_added) {
     keep_old(path);
   }
-  write_configuration(path, opened.configuration, true);
+  write_configuration(path, opened.configuration, !is_added);
   print_note("paes: " + printable(path) +
-             ": the passphrase is changed; copies of the old file "
-             "still open the vault with the old one");
+             (is_added
+                  ? ": opens the vault with the new passphrase, given to --config; whoever has "
+                    "neither this file nor a copy cannot use that passphrase"
+                  : ": the passphrase is changed; copies of the old file still open the vault "
+                    "with the old one"));
   return exit_done;
 }
 
@@ -93,6 +101,10 @@ Action declare(CLI::App& app) {
   declare_work_factor(app, command->work_factor,
                       "scrypt work factor of the new passphrase, as a power of two; by default it "
                       "stays, and with --master-key it becomes 16");
+  app.add_option("--new-config", command->new_config,
+                 "keep the old passphrase, and write a configuration with the new one to this new "
+                 "file")
+      ->type_name("FILE");
   app.add_flag("-f,--force", command->force,
                "take a master key that the vault's files do not prove");
   return [command] { return change_passphrase(*command); };

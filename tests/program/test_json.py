@@ -29,7 +29,7 @@ def validator(name):
 # What has no schema of its own name.
 SCHEMA_OF = dict.fromkeys(["encrypt", "decrypt", "verify", "cipher"], "transfer")
 COMMANDS = ["encrypt", "decrypt", "verify", "cipher", "inspect", "rekey", "keygen", "devices",
-            "vault info", "vault fsck"]
+            "vault info", "vault fsck", "vault ls"]
 # The schema of a document whose command failed before it had anything else to report.
 FAILED = "failure"
 
@@ -69,6 +69,18 @@ def test_vault_fsck(vault_with_key):
     assert document["damaged"] == [{"path": "foreign", "what": "the name is damaged"}]
 
 
+def test_vault_ls(vault_with_key, plain):
+    made, key = vault_with_key
+    os.symlink("target", plain.parent / "link")
+    os.symlink(b"\xff", plain.parent / "link to no UTF-8")
+    succeed("vault", "put", "--master-key", key, made, plain.parent)
+    document = checked("vault ls", "-R", "--master-key", key, made)
+    assert [one["type"] for one in document["entries"]] == ["folder", "link", "link", "file"]
+    (made / "foreign").write_bytes(b"")
+    document = checked("vault ls", "--master-key", key, made, code=CORRUPT)
+    assert [one["message"] for one in document["errors"]] == ["foreign: the name is damaged"]
+
+
 def test_every_schema_refuses_what_it_should(sealed, keys, folder, vault_with_key):
     """A schema that takes anything proves nothing: an unknown member and a missing one fail."""
     made, key = vault_with_key
@@ -78,6 +90,7 @@ def test_every_schema_refuses_what_it_should(sealed, keys, folder, vault_with_ke
         "devices": checked("devices"),
         "vault info": checked("vault info", "--config", VAULT),
         "vault fsck": checked("vault fsck", "--master-key", key, made),
+        "vault ls": checked("vault ls", "--master-key", key, made),
     }
     for name, document in documents.items():
         check = validator(schema_of(name))

@@ -724,6 +724,24 @@ def test_a_second_mount_that_writes_is_refused(own_vault, mounts):  # noqa: F811
     assert f": another mount (process {process.pid}) writes to it" in error, error
 
 
+def test_put_and_a_mount_that_writes_refuse_each_other(own_vault, mounts, tmp_path):  # noqa: F811
+    words = ("vault", "put", "-q", "--passphrase-file", own_vault.passfile, own_vault.path)
+    source = tmp_path / "source"
+    source.write_text("text")
+    point, process = mounts.in_foreground(own_vault, "-w")
+    result = program.fail(*words, source, code=1, says=rf"another mount \(process {process.pid}\) writes to it")
+    assert "unmount that first" in result.err
+    assert list(point.iterdir()) == []
+    subprocess.run(["fusermount3", "-u", point], timeout=LIMIT_S, check=True)
+    assert process.wait(LIMIT_S) == 0
+    with program.start(*words, "--as", "piped", "-", stdin=subprocess.PIPE) as putting:
+        reading = mounts.by_paes(own_vault)  # those that read need not wait
+        error = mounts.by_paes(own_vault, "-w", code=1)
+        assert f": 'paes vault put' (process {putting.pid}) writes to it" in error, error
+        putting.communicate(b"text", timeout=LIMIT_S)
+    assert (reading / "piped").read_text() == "text"
+
+
 def test_mounts_that_share_a_vault_are_not_refused(own_vault, mounts):  # noqa: F811
     one, two = (mounts.by_paes(own_vault, "-w", "--shared") for _ in range(2))
     (one / "file").write_text("text")

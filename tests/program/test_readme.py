@@ -22,6 +22,7 @@ DOCUMENTS = {
             ("one-file", "folder/file"),
         ],
     ),
+    "docs/vault-files.md": (["everything/folder/file"], [("back.tar", "photos.tar")]),
     "docs/open-without-paes.md": ([], [("opened.tar", "backup.tar")]),
     "bench/README.md": ([], []),
 }

@@ -265,7 +265,9 @@ std::unique_ptr<Output> open_direct(const std::string& name, const Target& targe
 UmaskKept::UmaskKept() noexcept { kept_umask.store(not_asked_yet, std::memory_order_relaxed); }
 UmaskKept::~UmaskKept() { kept_umask.store(asks_each_time, std::memory_order_relaxed); }
 
-mode_t new_file_mode() { return 0666 & ~current_umask(); }
+mode_t less_umask(mode_t mode) { return mode & ~current_umask(); }
+
+mode_t new_file_mode() { return less_umask(0666); }
 
 mode_t encrypted_mode(const Input& source) {
   return source.is_regular() ? source.permissions() : source.permissions() & ~current_umask();

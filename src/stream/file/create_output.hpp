@@ -41,6 +41,8 @@ class UmaskKept {
   UmaskKept& operator=(const UmaskKept&) = delete;
 };
 
+// What the umask leaves of a mode.
+[[nodiscard]] mode_t less_umask(mode_t mode);
 // A file that has no source gets what the umask leaves.
 [[nodiscard]] mode_t new_file_mode();
 

@@ -16,6 +16,9 @@ namespace paes::volume {
 namespace {
 
 constexpr mode_t own_file_mode = 0444;
+
+}  // namespace
+
 Result<void> remove_hidden(WritableVolume& volume, FolderRef folder, const std::string& name) {
   const Backing& backing = volume.backing();
   const Result<void> removed = volume.unsynced().remove(folder, name.c_str());
@@ -32,8 +35,6 @@ Result<void> remove_hidden(WritableVolume& volume, FolderRef folder, const std::
   }
   return backing.remove(folder, name.c_str(), true);
 }
-
-}  // namespace
 
 Result<void> rename_to_free_name(const Backing& backing, FolderRef folder, const char* name,
                                  FolderRef to_folder, const char* to_name) {

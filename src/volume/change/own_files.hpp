@@ -48,6 +48,11 @@ class LongNameFile {
   bool was_unused_ = false;
 };
 
+// Removes what has a hidden name, in a folder that the caller has locked. ENOTEMPTY for a folder
+// that has entries.
+[[nodiscard]] Result<void> remove_hidden(WritableVolume& volume, FolderRef folder,
+                                         const std::string& name);
+
 // Removes what is stored under `name`, a folder without entries in it, and everything hidden in
 // that. `content` is that folder. ENOTEMPTY if it has entries. The caller has locked both.
 [[nodiscard]] Result<void> remove_empty_folder(WritableVolume& volume, FolderRef parent,

@@ -11,6 +11,7 @@
 #include "core/secret.hpp"
 #include "volume/change/own_files.hpp"
 #include "volume/change/sealed_run.hpp"
+#include "volume/read/link.hpp"
 
 namespace paes::volume {
 
@@ -244,20 +245,13 @@ Result<void> make_node(WritableVolume& volume, const Folder& folder, std::string
 
 Result<void> make_link(WritableVolume& volume, const Folder& folder, std::string_view name,
                        std::string_view target, const std::optional<Owner>& owner) {
-  if (target.empty() || target.find('\0') != std::string_view::npos) {
-    return Errno(target.empty() ? ENOENT : EINVAL);
+  const Result<std::string> sealed = stored_target(volume.volume(), target);
+  if (!sealed) {
+    return sealed.error();
   }
-  if (target.size() > vault::block_bytes) {
-    return Errno(ENAMETOOLONG);
-  }
-  const Volume& opened = volume.volume();
-  const std::string sealed =
-      opened.features().has_plaintext_names
-          ? std::string(target)
-          : vault::seal_link_target(opened.content(), target, opened.features());
   const FolderRef parent = folder.descriptor();
   return make_entry(volume, folder, name, [&](const char* stored) {
-    return volume.backing().make_link(parent, stored, sealed.c_str()).and_then([&] {
+    return volume.backing().make_link(parent, stored, sealed->c_str()).and_then([&] {
       return give_named(volume, parent, stored, {S_IFLNK, owner}, 0);
     });
   });

@@ -17,8 +17,19 @@ namespace {
 
 // No hash in Base 64 has the length of what follows here.
 constexpr std::string_view hidden_mark = "paes-";
+constexpr std::string_view plain_prefix = ".paes-put-";
+constexpr std::size_t digits = 16;
 
-// With plain names everything is the user's.
+std::string random_digits() {
+  std::array<std::uint8_t, digits / 2> random;
+  random_bytes(random);
+  std::array<char, digits + 1> text;
+  (void)std::snprintf(text.data(), text.size(), "%016llx",
+                      static_cast<unsigned long long>(load_be64(random.data())));
+  return text.data();
+}
+
+// With plain names what looks like the file of a long name is the user's.
 bool has_hidden_names(const Volume& volume) noexcept {
   return !volume.features().has_plaintext_names;
 }
@@ -26,28 +37,32 @@ bool has_hidden_names(const Volume& volume) noexcept {
 }  // namespace
 
 std::string new_hidden_name() {
-  std::array<std::uint8_t, 8> random;
-  random_bytes(random);
-  std::array<char, 17> digits;
-  (void)std::snprintf(digits.data(), digits.size(), "%016llx",
-                      static_cast<unsigned long long>(load_be64(random.data())));
   std::string name(vault::long_name_prefix);
   name += hidden_mark;
-  name += digits.data();
+  name += random_digits();
   name += vault::long_name_suffix;
   return name;
 }
 
 bool is_hidden_name(std::string_view stored) noexcept {
   constexpr std::size_t bytes =
-      vault::long_name_prefix.size() + hidden_mark.size() + 16 + vault::long_name_suffix.size();
+      vault::long_name_prefix.size() + hidden_mark.size() + digits + vault::long_name_suffix.size();
   return stored.size() == bytes && stored.starts_with(vault::long_name_prefix) &&
          stored.substr(vault::long_name_prefix.size()).starts_with(hidden_mark) &&
          stored.ends_with(vault::long_name_suffix);
 }
 
+std::string new_hidden_name(const Volume& volume) {
+  return has_hidden_names(volume) ? new_hidden_name() : std::string(plain_prefix) + random_digits();
+}
+
 bool is_hidden(const Volume& volume, std::string_view stored) noexcept {
-  return has_hidden_names(volume) && is_hidden_name(stored);
+  if (has_hidden_names(volume)) {
+    return is_hidden_name(stored);
+  }
+  return stored.size() == plain_prefix.size() + digits && stored.starts_with(plain_prefix) &&
+         stored.find_first_not_of("0123456789abcdef", plain_prefix.size()) ==
+             std::string_view::npos;
 }
 
 const char* folder_iv_file() noexcept {

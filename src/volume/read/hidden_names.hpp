@@ -14,7 +14,9 @@ namespace paes::volume {
 // Readers of the format take such a name for the file of some long name, and pass over it.
 [[nodiscard]] std::string new_hidden_name();
 [[nodiscard]] bool is_hidden_name(std::string_view stored) noexcept;
-// Like is_hidden_name(), but always false in a volume with plain names.
+// In a volume with plain names readers of the format pass over nothing. There a hidden name is
+// ".paes-put-" and 16 hexadecimal digits, and only paes does not show it.
+[[nodiscard]] std::string new_hidden_name(const Volume& volume);
 [[nodiscard]] bool is_hidden(const Volume& volume, std::string_view stored) noexcept;
 
 // vault::folder_iv_name, as the system's calls take it.

@@ -22,6 +22,18 @@ Result<std::string> read_link(const Volume& volume, EntryRef entry, std::string_
   return std::move(*opened);
 }
 
+Result<std::string> stored_target(const Volume& volume, std::string_view target) {
+  if (target.empty() || target.find('\0') != std::string_view::npos) {
+    return Errno(target.empty() ? ENOENT : EINVAL);
+  }
+  if (target.size() > vault::block_bytes) {
+    return Errno(ENAMETOOLONG);
+  }
+  return volume.features().has_plaintext_names
+             ? std::string(target)
+             : vault::seal_link_target(volume.content(), target, volume.features());
+}
+
 namespace {
 
 std::uint64_t link_length(const Volume& volume, std::uint64_t stored_bytes, EntryRef entry) {

@@ -148,7 +148,7 @@ Result<StoredName> Folder::stored_name(std::string_view name) const {
     return Errno(ENOENT);
   }
   if (volume_->features().has_plaintext_names) {
-    if (is_root_ && name == vault::configuration_name) {
+    if ((is_root_ && name == vault::configuration_name) || is_hidden(*volume_, name)) {
       return Errno(ENOENT);
     }
     return StoredName{std::string(name), {}};

@@ -11,12 +11,14 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "volume/change/attribute_changes.hpp"
+#include "volume/change/unfinished.hpp"
 #include "volume/read/attributes.hpp"
 #include "volume/read/link.hpp"
 #include "written_volume.hpp"
@@ -260,6 +262,34 @@ class Session {
     }
     return moved;
   }
+  // A file of that text takes the place of what has the name.
+  Result<void> replace(const std::string& path, std::int64_t bytes, std::int64_t seed) {
+    return in_folder(path, [&](const Folder& folder, const std::string& name) {
+      Unfinished made(writable(), shared(folder));
+      Result<WritableFile> file = made.make_file();
+      if (!file) {
+        return Result<void>(file);
+      }
+      const Text text =
+          random_text(static_cast<std::size_t>(bytes), static_cast<std::uint64_t>(seed));
+      const Result<std::size_t> written = file->write(0, text, path);
+      if (!written || *written < text.size()) {
+        return written ? Errno(EIO) : Result<void>(written);
+      }
+      const Result<void> named =
+          file->sync(false).and_then([&] { return made.take_name(name, true); });
+      if (named) {
+        files_.erase(path);
+      }
+      return named;
+    });
+  }
+  Result<void> replace_link(const std::string& path, const std::string& target) {
+    return in_folder(path, [&](const Folder& folder, const std::string& name) {
+      Unfinished made(writable(), shared(folder));
+      return made.make_link(target).and_then([&] { return made.take_name(name, true); });
+    });
+  }
   Result<void> set_xattr(const std::string& path, const std::string& name, std::int64_t bytes) {
     return with_file(path, [&](WritableFile& file) {
       return set_attribute(volume_.volume(), file.descriptor(), name,
@@ -273,6 +303,11 @@ class Session {
   }
 
  private:
+  // The caller keeps the folder.
+  [[nodiscard]] static std::shared_ptr<const Folder> shared(const Folder& folder) {
+    return {std::shared_ptr<void>(), &folder};
+  }
+
   WrittenVolume& volume_;
   Folder root_;
   std::optional<Owner> owner_;
@@ -313,6 +348,8 @@ PAES_TEST_STEP(symlink)
 PAES_TEST_STEP(mknod)
 PAES_TEST_STEP(link)
 PAES_TEST_STEP(move)
+PAES_TEST_STEP(replace)
+PAES_TEST_STEP(replace_link)
 PAES_TEST_STEP(set_xattr)
 PAES_TEST_STEP(remove_xattr)
 #undef PAES_TEST_STEP
@@ -342,6 +379,11 @@ inline const std::vector<Script>& scripts() {
        {create("f"), write("f", 9000, 10, 1), sync("f"), sync_root(), create("g"),
         set_length("g", 8192), create("h"), set_length("h", 4097), set_length("f", 0),
         write("f", 4096, 4096, 2), sync("f")}},
+      {"replaced_beside",
+       {create("f"), write("f", 0, 9000, 1), sync("f"), sync_root(), replace("f", 20000, 2),
+        sync_root(), mkdir("d"), replace("d/new", 100, 3), replace(long_a, 5000, 4), sync_root(),
+        replace(long_a, 4096, 5), symlink("l", "old"), replace_link("l", "new"), sync_root(),
+        replace("f", 0, 6), replace_link("f", "target")}},
       {"folders_and_files",
        {mkdir("d"), create("d/f"), write("d/f", 0, 5000, 1), sync("d/f"), sync_root(), mkdir("e"),
         mkdir("e/inner"), create("e/g"), write("e/g", 0, 100, 2), sync("e/g"), rmdir("e/inner"),

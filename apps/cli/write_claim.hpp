@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mount may write to a vault. A mount that is killed leaves writes behind that another
-// process, paes-complete, completes (completer.hpp). Until it has ended, it could overwrite newer
-// blocks of another mount. So a mount that writes has a lock (flock(2)) on the vault's folder.
-// paes-complete takes the lock, through a descriptor that it shares with the mount, and it has the
-// lock for as long as it lives.
+// Who may write to a vault: one mount, or one `paes vault put`. A mount that is killed leaves
+// writes behind that another process, paes-complete, completes (paes-mount/completer.hpp). Until it
+// has ended, it could overwrite newer blocks of another mount. So a mount that writes has a lock
+// (flock(2)) on the vault's folder. paes-complete takes the lock, through a descriptor that it
+// shares with the mount, and it has the lock for as long as it lives. A command takes it itself.
 //
 // A folder can be locked on every file system, also on those of a server, where the lock is this
 // host's own. With `--shared` several mounts may write, and share the lock; before such a mount
 // begins, it waits for processes that complete what a killed one was writing.
 //
-// Whoever can read the folder can lock it, but must not be able to stop mounts with it. So a lock
-// counts only if a mount or paes-complete holds it, and its process belongs to the user who mounts,
-// to the owner of the vault or to root. It also counts where the system does not say whose it is,
-// as from within a container or where /proc hides processes (hidepid). There paes-complete stays
-// hidden even from its own user: whoever could debug it would get the mount's descriptors.
+// Whoever can read the folder can lock it, but must not be able to stop writers with it. So a lock
+// counts only if a mount, paes-complete or `paes` holds it, and its process belongs to the user who
+// writes, to the owner of the vault or to root. It also counts where the system does not say whose
+// it is, as from within a container or where /proc hides processes (hidepid). There paes-complete
+// stays hidden even from its own user: whoever could debug it would get the mount's descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@
 #include "core/result.hpp"
 #include "paes/cancel.hpp"
 
-namespace paes::mount {
+namespace paes::cli {
 
 // The process that completes, as the system lists it.
 inline constexpr const char* completer_name = "paes-complete";
@@ -52,7 +52,8 @@ class WriteClaim {
     pid_t process = 0;
     bool counts = false;
     bool is_seen = false;
-    pid_t mount = 0;  // 0: it completes what a mount was writing that is gone
+    pid_t writer = 0;         // 0: it completes what a mount was writing that is gone
+    bool is_command = false;  // the writer is no mount
   };
 
   // All that can be seen of others.
@@ -65,4 +66,4 @@ class WriteClaim {
   Descriptor folder_;
 };
 
-}  // namespace paes::mount
+}  // namespace paes::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "paes-mount/write_claim.hpp"
+#include "cli/write_claim.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include "core/file_ref.hpp"
 #include "paes/error.hpp"
 
-namespace paes::mount {
+namespace paes::cli {
 
 namespace {
 
@@ -28,6 +28,7 @@ constexpr std::chrono::seconds patience(10);
 constexpr int pause_ms = 50;
 
 constexpr const char* const mount_name = "paes-mount";
+constexpr const char* const command_name = "paes";
 
 // The system's number for the file, as it lists locks: of the device that the file system has,
 // which on btrfs is not that of its files. A lock of our own says it. Empty: it does not say.
@@ -125,7 +126,7 @@ bool WriteClaim::wait(const Cancel& cancel) const {
     const std::vector<Holder> found = holders();
     // A mount that is there does not keep another one away that shares the vault.
     const bool has_to_wait = std::any_of(found.begin(), found.end(), [&](const Holder& holder) {
-      return holder.counts && (!is_free || holder.mount == 0);
+      return holder.counts && (!is_free || holder.writer == 0);
     });
     if (is_free && !has_to_wait) {
       return true;
@@ -171,23 +172,24 @@ WriteClaim::Holder WriteClaim::holder_of(pid_t process) const {
       seen.user && (*seen.user == 0 || *seen.user == geteuid() ||
                     (fstat(folder_.number(), &status) == 0 && *seen.user == status.st_uid));
   const std::string own_name = process_of(getpid()).name;
-  const auto is_mount = [&](const std::string& name) {
-    return name == mount_name || name == own_name;
+  const auto is_writer = [&](const std::string& name) {
+    return name == mount_name || name == command_name || name == own_name;
   };
   holder.is_seen = seen.user.has_value();
   holder.counts =
       !holder.is_seen || (is_known_user && (seen.name == completer_name ||
-                                            seen.name == completing_name || is_mount(seen.name)));
-  if (is_mount(seen.name)) {
-    holder.mount = process;
+                                            seen.name == completing_name || is_writer(seen.name)));
+  if (is_writer(seen.name)) {
+    holder.writer = process;
+    holder.is_command = seen.name == command_name;
   } else if (seen.name == completer_name) {
     // The system gives the process another parent once its own is gone, which may be a mount, too.
     // It need not have run since to tell by its name.
     const Process parent = process_of(seen.parent);
     const pid_t mount = mount_said_by(process);
-    if (is_mount(parent.name) &&
+    if (is_writer(parent.name) &&
         (mount == 0 || mount == seen.parent || mount == parent.own_number)) {
-      holder.mount = seen.parent;
+      holder.writer = seen.parent;
     }
   }
   return holder;
@@ -199,18 +201,21 @@ void WriteClaim::throw_held(const std::vector<Holder>& holders) const {
       return holder.counts && holder.is_seen && is_it(holder);
     });
   };
-  if (const auto left = find([](const Holder& holder) { return holder.mount == 0; });
+  if (const auto left = find([](const Holder& holder) { return holder.writer == 0; });
       left != holders.end()) {
     throw Error(ErrorCode::failure,
                 vault_ + ": " + completer_name + " (process " + std::to_string(left->process) +
                     ") has not yet completed what a killed mount was writing",
                 "mount the vault for writing once that process has ended");
   }
-  if (const auto mounted = find([](const Holder&) { return true; }); mounted != holders.end()) {
-    throw Error(
-        ErrorCode::failure,
-        vault_ + ": another mount (process " + std::to_string(mounted->mount) + ") writes to it",
-        "unmount that first, or give both mounts --shared");
+  if (const auto writing = find([](const Holder&) { return true; }); writing != holders.end()) {
+    const bool is_own_command = process_of(getpid()).name == command_name;
+    throw Error(ErrorCode::failure,
+                vault_ + (writing->is_command ? ": 'paes vault put'" : ": another mount") +
+                    " (process " + std::to_string(writing->writer) + ") writes to it",
+                writing->is_command ? "wait until it has ended"
+                : is_own_command    ? "unmount that first, or copy the files into the mount"
+                                    : "unmount that first, or give both mounts --shared");
   }
   throw Error(ErrorCode::failure,
               vault_ + ": another mount writes to it, or " + completer_name +
@@ -219,4 +224,4 @@ void WriteClaim::throw_held(const std::vector<Holder>& holders) const {
               "processes (hidepid), by the same user");
 }
 
-}  // namespace paes::mount
+}  // namespace paes::cli

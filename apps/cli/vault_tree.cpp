@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/vault_tree.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "cli/key_proof.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
+#include "core/descriptor.hpp"
+#include "core/refuse.hpp"
+#include "core/secret.hpp"
+#include "kernel/registry.hpp"
+#include "volume/read/link.hpp"
+
+namespace paes::cli {
+
+void allow_open_files() {
+  struct rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+Descriptor open_vault_folder(const std::string& path) {
+  refuse_zero_byte(path);
+  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open()) {
+    throw_errno(path);
+  }
+  return folder;
+}
+
+bool lies_in(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path root = std::filesystem::weakly_canonical(folder, error);
+  const std::filesystem::path below = std::filesystem::weakly_canonical(path, error);
+  return !error &&
+         std::mismatch(root.begin(), root.end(), below.begin(), below.end()).first == root.end();
+}
+
+std::vector<volume::Finding> MetDamage::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(found_, {});
+}
+
+void MetDamage::add(const volume::Finding& finding) {
+  const std::lock_guard lock(mutex_);
+  found_.push_back(finding);
+}
+
+Error volume_error(std::string_view path, Errno error, MetDamage& met) {
+  const std::string shown = path.empty() ? "/" : std::string(path);
+  if (error.is(EIO)) {
+    const std::vector<volume::Finding> found = met.take();
+    const std::string what = found.empty() ? error.message() : found.front().what;
+    const std::string where =
+        found.empty() || found.front().path.empty() ? shown : found.front().path;
+    return Error(ErrorCode::corrupt, where + ": " + what,
+                 "'paes vault fsck' lists all that is damaged");
+  }
+  return Error(ErrorCode::failure, shown + ": " + error.message());
+}
+
+std::vector<std::string> names_in(const std::string& path) {
+  refuse_zero_byte(path);
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string name = path.substr(begin, end - begin);
+    refuse(name == "..", path + ": has '..' in it", "paths count from the root of the vault");
+    if (!name.empty() && name != ".") {
+      names.push_back(name);
+    }
+    begin = end + 1;
+  }
+  return names;
+}
+
+VaultTree::VaultTree(const VaultOptions& options) {
+  const std::string& folder = options.place.folder();
+  Descriptor root = open_vault_folder(folder);
+  const OpenedVault opened = options.open();
+  if (!options.master_key_file.empty() &&
+      prove_master_key(folder, opened.configuration.features, opened.key) == KeyProof::wrong) {
+    throw Error(ErrorCode::wrong_key,
+                shown_name(options.master_key_file) + ": is not the master key of this vault");
+  }
+  allow_open_files();
+  volume_ = std::make_unique<const volume::Volume>(
+      std::move(root), opened.configuration.features, opened.key, best_kernel(Cipher::aes),
+      std::make_unique<volume::Backing>(), met_.reporter());
+}
+
+std::optional<VaultEntry> VaultTree::find_in(const SharedFolder& folder,
+                                             std::string_view folder_path, std::string_view name) {
+  VaultEntry entry{volume::path_of(folder_path, name), folder, {}};
+  Result<volume::StoredName> stored = folder->stored_name(name);
+  if (!stored) {
+    throw volume_error(entry.path, stored.error(), met_);
+  }
+  entry.stored = std::move(stored->name);
+  const Result<struct stat> status = volume_->backing().status(entry.backing());
+  if (status.failed_with(ENOENT)) {
+    return std::nullopt;
+  }
+  if (!status) {
+    throw volume_error(entry.path, volume_->failed(entry.path, "its status", status.error()), met_);
+  }
+  entry.status = *status;
+  return entry;
+}
+
+VaultEntry VaultTree::find(const std::string& path) {
+  VaultEntry entry;
+  const Result<struct stat> root = volume_->backing().status(volume_->root());
+  if (!root) {
+    throw volume_error("", root.error(), met_);
+  }
+  entry.status = *root;
+  for (const std::string& name : names_in(path)) {
+    if (!entry.is_folder()) {
+      throw Error(ErrorCode::failure, entry.path + ": is not a folder",
+                  entry.is_link() ? "links in a vault are not followed" : "");
+    }
+    std::optional<VaultEntry> next = find_in(open(entry), entry.path, name);
+    if (!next) {
+      throw Error(ErrorCode::failure, volume::path_of(entry.path, name) + ": is not in the vault",
+                  "paths count from the root of the vault; 'paes vault ls' shows what there is");
+    }
+    entry = std::move(*next);
+  }
+  return entry;
+}
+
+SharedFolder VaultTree::open(const VaultEntry& entry) {
+  const FolderRef parent = entry.folder == nullptr ? volume_->root() : entry.folder->descriptor();
+  Result<volume::Folder> opened =
+      volume::Folder::open(*volume_, parent, entry.stored.c_str(), entry.path);
+  if (!opened) {
+    throw volume_error(entry.path, opened.error(), met_);
+  }
+  return std::make_shared<const volume::Folder>(std::move(*opened));
+}
+
+std::vector<VaultEntry> VaultTree::list(const SharedFolder& folder, const std::string& path) {
+  std::vector<VaultEntry> entries;
+  const Result<void> listed = folder->list(path, [&](volume::FolderEntry found) {
+    entries.push_back({volume::path_of(path, found.name), folder, std::move(found.stored)});
+  });
+  if (!listed) {
+    throw volume_error(path, listed.error(), met_);
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const VaultEntry& a, const VaultEntry& b) { return a.path < b.path; });
+  // What is gone by now is left out.
+  std::erase_if(entries, [&](VaultEntry& entry) {
+    const Result<struct stat> status = volume_->backing().status(entry.backing());
+    if (status) {
+      entry.status = *status;
+    } else if (!status.failed_with(ENOENT)) {
+      throw volume_error(entry.path, volume_->failed(entry.path, "its status", status.error()),
+                         met_);
+    }
+    return !status;
+  });
+  return entries;
+}
+
+std::string VaultTree::target_of(const VaultEntry& link) {
+  const Result<std::string> target = volume::read_link(*volume_, link.backing(), link.path);
+  if (!target) {
+    throw volume_error(link.path, target.error(), met_);
+  }
+  return *target;
+}
+
+std::uint64_t VaultTree::length_of(const VaultEntry& entry) const {
+  return entry.folder == nullptr ? 0 : volume::length_of(*volume_, entry.status, entry.backing());
+}
+
+void VaultTree::walk(const VaultEntry& folder,
+                     const std::function<Next(const VaultEntry& entry)>& visit,
+                     const std::function<void(const Error& error)>& fail) {
+  struct Level {
+    std::vector<VaultEntry> entries;
+    std::size_t next = 0;
+  };
+  std::vector<Level> levels;
+  const auto enter = [&](const VaultEntry& entry) {
+    try {
+      levels.push_back({list(open(entry), entry.path)});
+    } catch (const Error& error) {
+      fail(error);
+    }
+    for (const volume::Finding& found : met_.take()) {
+      fail(Error(ErrorCode::corrupt, found.path + ": " + found.what));
+    }
+  };
+  enter(folder);
+  while (!levels.empty()) {
+    cancel().check();
+    Level& level = levels.back();
+    if (level.next == level.entries.size()) {
+      levels.pop_back();
+      continue;
+    }
+    const VaultEntry entry = std::move(level.entries[level.next++]);
+    const Next next = visit(entry);
+    if (next == Next::stop) {
+      return;
+    }
+    if (next == Next::on && entry.is_folder()) {
+      enter(entry);
+    }
+  }
+}
+
+}  // namespace paes::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// `paes vault put`: brings files and folders into a vault, without a mount.
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/keyfile.hpp"
+#include "cli/process.hpp"
+#include "cli/progress.hpp"
+#include "cli/report.hpp"
+#include "cli/vault_filler.hpp"
+#include "cli/write_claim.hpp"
+
+namespace paes::cli {
+
+namespace {
+
+struct VaultPutCommand {
+  VaultOptions vault;
+  std::vector<std::string> sources;
+  std::string folder;
+  std::string name;
+  unsigned threads = 0;
+  bool overwrite = false;
+  bool update = false;
+  bool quiet = false;
+};
+
+// True once nobody else writes to the vault. Otherwise somebody whose lock does not count has the
+// folder, or the file system has no locks.
+bool claim_writing(const WriteClaim& claim, const std::string& folder) {
+  const auto warn = [&](const std::string& why) {
+    print_warning(folder + ": " + why + ": nothing holds another writer back");
+    return false;
+  };
+  for (;;) {
+    if (!claim.wait(cancel())) {
+      return warn("another program has locked this folder");
+    }
+    const Result<void> taken = claim.take();
+    if (taken) {
+      return true;
+    }
+    if (!taken.failed_with(EWOULDBLOCK)) {  // else another writer was faster
+      return warn("this folder cannot be locked: " + taken.error().message());
+    }
+  }
+}
+
+// The name that a source gets; empty for "." and the like, which stand for what is in them.
+std::string name_for(std::string source) {
+  while (source.size() > 1 && source.ends_with('/')) {
+    source.pop_back();
+  }
+  const std::string name = stream::last_name(source);
+  return name == "." || name == ".." || name == "/" ? "" : name;
+}
+
+void check(const VaultPutCommand& command) {
+  refuse(command.overwrite && command.update, "vault put: -f and --update cannot be combined");
+  refuse(!command.name.empty() && command.sources.size() != 1,
+         "vault put: --as names one file, and several are given");
+  for (const std::string& source : command.sources) {
+    refuse(source == "-" && command.name.empty(), "vault put: standard input has no name",
+           "--as gives it one");
+    const std::string& folder = command.vault.place.folder();
+    refuse(source != "-" && (lies_in(source, folder) || lies_in(folder, source)),
+           source + ": is the vault itself, or lies in it, or has it");
+  }
+  const std::string& key = command.vault.master_key_file;
+  refuse_several_uses_of_standard_input(command.vault.passphrase.standard_input_uses() +
+                                        (!key.empty() && is_standard_input(key) ? 1 : 0) +
+                                        (command.sources.front() == "-" ? 1 : 0));
+}
+
+void put_all(const VaultPutCommand& command, VaultFiller& filler) {
+  if (command.name.empty()) {
+    const VaultFiller::Place place = filler.make_folders(command.folder);
+    for (const std::string& source : command.sources) {
+      filler.put(source, place, name_for(source));
+    }
+    return;
+  }
+  std::vector<std::string> names = names_in(command.folder + "/" + command.name);
+  refuse(names.empty(), "vault put: --as is no name");
+  const std::string name = names.back();
+  names.pop_back();
+  std::string folder;
+  for (const std::string& one : names) {
+    folder += "/" + one;
+  }
+  const VaultFiller::Place place = filler.make_folders(folder);
+  if (command.sources.front() == "-") {
+    filler.put_input(place, name);
+  } else {
+    filler.put(command.sources.front(), place, name);
+  }
+}
+
+int put(const VaultPutCommand& command) {
+  check(command);
+  const std::string& folder = command.vault.place.folder();
+  VaultTree vault(command.vault);
+  const WriteClaim claim(folder, false);
+  const bool is_alone = claim_writing(claim, folder);
+  const VaultWork work(command.threads);
+  const Existing existing = command.overwrite ? Existing::replaced
+                            : command.update  ? Existing::updated
+                                              : Existing::refused;
+  const auto start = std::chrono::steady_clock::now();
+  volume::WritableVolume volume(vault.volume());
+  ProgressMeter meter(!command.quiet, "writing to " + folder, std::nullopt);
+  VaultFiller filler(vault, volume, existing, is_alone, work, meter);
+  put_all(command, filler);
+  filler.finish();
+  const VaultCounts& counts = filler.counts();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (!command.quiet) {
+    print_counts("vault put", counts, seconds.count());
+  }
+  if (counts.failed == 0) {
+    return exit_done;
+  }
+  const bool is_one = counts.failed == 1 && counts.done + counts.skipped == 0;
+  return is_one ? static_cast<int>(filler.last_code()) : exit_some_failed;
+}
+
+Action declare(CLI::App& app) {
+  const auto command = std::make_shared<VaultPutCommand>();
+  command->vault.declare(app);
+  app.add_option("SOURCE", command->sources, "files and folders; with --as, - is standard input")
+      ->required();
+  app.add_option("--to", command->folder,
+                 "the folder of the vault that gets them, which may be new; its root, if left out")
+      ->type_name("PATH");
+  app.add_option("--as", command->name, "the name of the only SOURCE in the vault")
+      ->type_name("PATH");
+  app.add_flag("-f,--force", command->overwrite, "replace files that exist in the vault");
+  app.add_flag("--update", command->update,
+               "replace files whose length or time differs, and leave out the others");
+  declare_threads(app, command->threads);
+  app.add_flag("-q,--quiet", command->quiet, "print only errors and warnings");
+  return [command] { return put(*command); };
+}
+
+}  // namespace
+
+extern const Command vault_command_put = {"put", "bring files and folders into a vault", declare};
+
+}  // namespace paes::cli
