@@ -352,7 +352,7 @@ class OpenFiles {
   [[nodiscard]] State start() const {
     State s = {};
     for (unsigned t = 0; t < jobs_.size(); ++t) {
-      if (jobs_[t] != FileJob::sync_all) {
+      if (t < 2 && jobs_[t] != FileJob::sync_all) {
         s.is_open[t] = 1;
       }
     }
