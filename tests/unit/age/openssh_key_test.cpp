@@ -246,5 +246,41 @@ TEST(SshIdentityFile, DamagedDerNeverGivesAnotherKey) {
   }
 }
 
+// DER that is longer or shorter than a key, wherever it ends.
+TEST(SshIdentityFile, DerOfAnotherLengthIsRefused) {
+  for (const std::string name : {"rsa_pkcs1", "rsa_pkcs8"}) {
+    const std::string text = ssh_file(name);
+    const auto block = pem::parse(text);
+    const Wire whole(block->data.data(), block->data.data() + block->data.size());
+    const auto why = [&](const Wire& der) {
+      const std::string label(block->label);
+      std::string base64;
+      base64::append_public(der, base64);
+      return refusal(ErrorCode::usage, [&] {
+        (void)parse_identity_file(bytes_of("-----BEGIN " + label + "-----\n" + base64 +
+                                           "\n-----END " + label + "-----\n"),
+                                  "key");
+      });
+    };
+    constexpr std::string_view malformed = "key: is damaged: its private key is malformed";
+    Wire longer = whole;
+    longer.push_back(0);
+    EXPECT_EQ(why(longer), malformed) << name;
+    // Something more within the outer sequence, whose length is in its third and fourth byte.
+    ASSERT_EQ(whole[1], 0x82);
+    longer = whole;
+    longer.insert(longer.end(), {0x05, 0x00});
+    const unsigned inside = (longer[2] << 8 | longer[3]) + 2U;
+    longer[2] = static_cast<std::uint8_t>(inside >> 8);
+    longer[3] = static_cast<std::uint8_t>(inside);
+    EXPECT_EQ(why(longer), malformed) << name;
+    for (std::size_t bytes = 0; bytes < whole.size(); bytes += 13) {
+      EXPECT_EQ(why(Wire(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes))),
+                malformed)
+          << name << " of " << bytes << " bytes";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace paes::age
