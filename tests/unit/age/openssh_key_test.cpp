@@ -273,8 +273,10 @@ TEST(SshIdentityFile, DerOfAnotherLengthIsRefused) {
     const unsigned inside = (longer[2] << 8 | longer[3]) + 2U;
     longer[2] = static_cast<std::uint8_t>(inside >> 8);
     longer[3] = static_cast<std::uint8_t>(inside);
-    EXPECT_EQ(why(longer), malformed) << name;
-    for (std::size_t bytes = 0; bytes < whole.size(); bytes += 13) {
+    if (name == "rsa_pkcs1") {  // PKCS #8 may have attributes there
+      EXPECT_EQ(why(longer), malformed);
+    }
+    for (std::size_t bytes = 13; bytes < whole.size(); bytes += 13) {
       EXPECT_EQ(why(Wire(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes))),
                 malformed)
           << name << " of " << bytes << " bytes";

@@ -13,7 +13,7 @@ namespace {
 
 TEST(PluginNames, HaveLettersDigitsAndAFewSigns) {
   const std::string allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+";
-  for (int c = 0; c < 256; ++c) {
+  for (int c = 1; c < 256; ++c) {
     const auto letter = static_cast<char>(c);
     const std::string name = std::string("a") + letter;
     if (allowed.find(letter) != std::string::npos) {
@@ -26,6 +26,7 @@ TEST(PluginNames, HaveLettersDigitsAndAFewSigns) {
     }
   }
   EXPECT_THROW((void)plugin_identity_without_data("", {}), Error);
+  EXPECT_THROW((void)plugin_identity_without_data(std::string(1, '\0'), {}), Error);
 }
 
 }  // namespace
