@@ -1,7 +1,8 @@
 #!/bin/bash -eu
 # SPDX-License-Identifier: Apache-2.0
 # Builds the fuzz harnesses for OSS-Fuzz, which sets CC, CXX, CXXFLAGS, LIB_FUZZING_ENGINE, SRC, WORK and
-# OUT: each harness as a program, its seeds in NAME_seed_corpus.zip, its words in NAME.dict.
+# OUT: each harness as a program, its seeds in HARNESS_seed_corpus.zip, its words in HARNESS.dict. The image of
+# OSS-Fuzz also needs `./dev`'s packages for a build with tests (packages_run, libgtest-dev).
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../.." && pwd)
 fuzz=$root/tests/campaign/fuzz
 cmake -S "$root" -B "$WORK/paes" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DPAES_TESTS=ON -DPAES_CUDA=OFF -DPAES_MPI=OFF \
