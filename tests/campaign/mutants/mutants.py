@@ -187,6 +187,7 @@ def main():
     parser.add_argument("--sample", type=int, default=100, help="how many mutants to try")
     parser.add_argument("--minutes", type=float, default=1e9, help="try no more after so long")
     parser.add_argument("--least", type=float, default=85, help="how many of them must be killed, in percent")
+    parser.add_argument("--without", default="-", metavar="BEGINNING", help="leave out files whose names begin like this")
     parser.add_argument("places", nargs="*", default=["src/format", "src/age", "src/vault", "src/stream/resume/journal.cpp"], metavar="FOLDER_OR_FILE")
     options = parser.parse_args()
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
@@ -195,7 +196,7 @@ def main():
     is_equivalent = {(one["file"], one["is"], one["becomes"]) for one in known}
     folder = ROOT / "build/mutants"
     folder.mkdir(parents=True, exist_ok=True)
-    sources = list(sources_below(options.places))
+    sources = [source for source in sources_below(options.places) if not source.relative_to(ROOT).as_posix().startswith(options.without)]
     if has_skipped(BUILD / "bin/age_tests", "*Hybrid*"):
         print(f"not run: {POST_QUANTUM}*, because this libcrypto has no ML-KEM-768")
         sources = [source for source in sources if not source.relative_to(ROOT).as_posix().startswith(POST_QUANTUM)]
