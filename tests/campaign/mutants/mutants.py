@@ -32,6 +32,7 @@ BUILD = ROOT / "build/release"
 TESTS = {
     "src/age/armor": [("stream_tests", "Armor*"), ("age_tests", "*")],
     "src/age/plugin": [("age_tests", "*Plugin*"), ("paes", "tests/program/test_plugins.py")],
+    "src/age/openssh": [("age_tests", "*"), ("paes", "tests/program/test_ssh_keys.py")],
     "src/age/ssh": [("age_tests", "*"), ("paes", "tests/program/test_ssh_keys.py")],
     "src/format": [("format_tests", "*")],
     "src/age": [("age_tests", "*")],
