@@ -71,7 +71,9 @@ class Window {
     Entry* entry = nullptr;     // held as `taken`; null: no keystream
     bool was_computed = false;  // somebody was computing it, and wipes it now
   };
-  // After this call nobody computes the chunk ahead, unless a part of it is given back.
+  // After this call nobody computes the chunk ahead, unless a part of it is given back. Where the
+  // entry is being wiped or has another chunk, somebody may all the same: a chunk that is no longer
+  // wanted is wiped when the entry is needed.
   [[nodiscard]] TakenEntry take(std::uint64_t chunk) noexcept;
   // Gives the entry back with what is left of its chunk.
   void give_back(Entry& entry, std::uint64_t chunk) const noexcept;

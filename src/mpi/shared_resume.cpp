@@ -76,6 +76,7 @@ class Attempt {
       together(communicator_, how_.progress,
                [&](const RankProgress& touch) { run_own(touch, work_on); });
       together(communicator_, [&] {
+        work_->journal.stop();
         if (fdatasync(data_.number()) != 0) {
           throw_errno(name_);
         }

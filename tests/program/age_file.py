@@ -89,14 +89,19 @@ def scrypt_stanza(file_key, passphrase, work_factor):
     return stanza([b"scrypt", base64_unpadded(salt), b"%d" % work_factor], body)
 
 
+def header(file_key, stanzas):
+    """All that stands before the payload's nonce."""
+    text = b"age-encryption.org/v1\n" + b"".join(stanzas) + b"---"
+    mac = hmac.digest(hkdf(file_key, b"", b"header"), text, "sha256")
+    return text + b" " + base64_unpadded(mac) + b"\n"
+
+
 def seal(plaintext, recipients=(), passphrase=None, work_factor=10, more_stanzas=()):
     file_key = os.urandom(16)
     stanzas = [x25519_stanza(file_key, recipient) for recipient in recipients]
     if passphrase is not None:
         stanzas.append(scrypt_stanza(file_key, passphrase, work_factor))
     stanzas.extend(more_stanzas)
-    header = b"age-encryption.org/v1\n" + b"".join(stanzas) + b"---"
-    mac = hmac.digest(hkdf(file_key, b"", b"header"), header, "sha256")
     nonce = os.urandom(16)
     payload_key = ChaCha20Poly1305(hkdf(file_key, nonce, b"payload"))
     chunks = [plaintext[i : i + CHUNK_BYTES] for i in range(0, len(plaintext), CHUNK_BYTES)] or [b""]
@@ -106,7 +111,7 @@ def seal(plaintext, recipients=(), passphrase=None, work_factor=10, more_stanzas
         )
         for i, chunk in enumerate(chunks)
     )
-    return header + b" " + base64_unpadded(mac) + b"\n" + nonce + sealed
+    return header(file_key, stanzas) + nonce + sealed
 
 
 # The age program.

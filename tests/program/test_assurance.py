@@ -119,6 +119,20 @@ def test_a_run_is_recorded_and_holds_until_its_files_change(tree):
     assert "| holds: " in page(tree)
 
 
+def test_what_a_campaign_says_of_its_result_is_told(tree):
+    write(tree / "src/says", "2 passed\ncampaign: 7 of 9 mutants killed\n12: campaign: 80.0 % of lines\nnot campaign: this\n")
+    commit(tree)
+    assert assurance(tree, "record", "looking")[0] == 0
+    assert record(tree)["figures"] == ["7 of 9 mutants killed", "80.0 % of lines"]
+    assert "| holds: 2 passed, 7 of 9 mutants killed, 80.0 % of lines | " in page(tree)
+
+
+def test_executions_are_told_if_somebody_has_counted_them(tree):
+    assert "Executions" not in page(tree)
+    write(tree / "docs/assurance/executions.json", {"armor": {"executions": 1234567, "seconds": 90, "since": "2026-01-02"}})
+    assert "| `armor` | 1,234,567 | 90 s | 2026-01-02 |" in page(tree)
+
+
 @pytest.mark.parametrize("says", ["2 passed, 1 failed\n", "\n"])
 def test_a_run_that_fails_or_finds_nothing_to_do_is_recorded_as_such(says, tree):
     write(tree / "src/says", says)

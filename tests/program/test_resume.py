@@ -532,3 +532,18 @@ def test_standard_input_that_is_a_file(plain, sealing, keys, folder):
     with open(plain, "rb") as file:
         assert resumed_bytes(*sealing, "-o", output, stdin=file) == 0
     assert_opens_to(output, plain, keys)
+
+
+@pytest.mark.parametrize("way", ["encrypt", "decrypt"])
+def test_nothing_is_recorded_of_what_the_last_sync_has_lost(way, preloaded, plain, sealing, opening, folder):
+    """The system tells of a loss once, and the data stays in its cache: a record would be believed."""
+    output = Path(f"{plain}.paes") if way == "encrypt" else folder / "back"
+    command = [*sealing, plain]
+    if way == "decrypt":
+        succeed("encrypt", *sealing[2:4], plain)
+        command = [*opening, "-o", output, f"{plain}.paes"]
+    # So quick that the last stripes wait to be recorded.
+    fail(*command, prefix=preloaded(preload.LOST_AT_THE_END), code=FAILURE, says="Input/output error")
+    assert not output.exists()
+    succeed(*command)
+    assert_nothing_beside(output)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cuda/device_kernel.hpp"
+#include "kernel/mode_runs.hpp"
 #include "message/gcm_message.hpp"
 
 namespace paes::test {
@@ -89,7 +90,7 @@ Kernel make_device_row() {
   row.release = Ways::release;
   const auto set = [&]<Operation Which>() {
     if (kernel.has(Which)) {
-      row.modes = row.modes.with(Which, Ways::template run<Which>);
+      row.modes = row.modes.with(Which, run_units<Ways, Which>);
     }
   };
   set.template operator()<Operation::ecb_encrypt>();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/assurance.md, made from what is recorded and from nothing else."""
 
+import json
 import textwrap
 
 import dependencies
@@ -31,6 +32,7 @@ def duration(seconds):
 
 def counted(record):
     words = [f"{number} {kind}" for kind, number in record["counts"].items() if number]
+    words += record.get("figures", [])  # what the campaign itself says of its result
     return ", ".join(words) or record["result"]
 
 
@@ -55,6 +57,13 @@ def campaign_rows(root, data):
             yield f"| {number}. {subject} | there is none | **not run yet** |  |"
 
 
+def fuzzing_rows(root):
+    """What the harnesses have done since somebody counts; fuzzing.py adds it up."""
+    path = root / "docs/assurance/executions.json"
+    for name, one in json.loads(path.read_text()).items() if path.exists() else ():
+        yield f"| `{name}` | {one['executions']:,} | {duration(one['seconds'])} | {one['since']} |"
+
+
 def test_cell(tests):
     return "<br>".join(f"`{test.removeprefix('tests/')}`" for test in tests)
 
@@ -71,6 +80,9 @@ def make(root):
     made, tests = promises.made_in((root / "SECURITY.md").read_text()), promises.load(root)
     lines = [BEGINNING, "## What was run", "", "| subject | campaign | result | when and where |", "|---|---|---|---|"]
     lines += campaign_rows(root, data)
+    if executions := list(fuzzing_rows(root)):
+        lines += ["", "## Executions of the fuzz harnesses, all runs together", ""]
+        lines += ["| harness | executions | time | since |", "|---|---|---|---|", *executions]
     lines += ["", "## What was not looked at", ""]
     for number, subject in data["subjects"].items():
         for sentence in data["not_looked_at"].get(number, []):

@@ -115,6 +115,7 @@ def run(root, campaign):
         "duration_s": duration_s,
         "result": "passed" if good else "failed",
         "counts": counts,
+        "figures": re.findall(r"^(?:\d+: )?campaign: (.+)$", output, re.MULTILINE),
         "covers": before,
     }
     folder = root / "docs/assurance/records"

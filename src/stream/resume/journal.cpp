@@ -208,6 +208,11 @@ void Journal::keep() noexcept {
   }
 }
 
+void Journal::stop() {
+  const std::lock_guard lock(sync_mutex_);
+  failed_ = true;
+}
+
 // A sync covers only what was complete before it began.
 void Journal::sync_and_record() {
   std::vector<std::uint64_t> stripes;

@@ -125,6 +125,9 @@ class Journal {
   void flush();
   // Flushes after a failure or signal, without throwing. The next run repeats what is lost.
   void keep() noexcept;
+  // Records nothing any more. Call it before somebody else syncs the data: the system tells only
+  // them what could not be written, and a sync of this would take it for written.
+  void stop();
 
   // How many records this object has written.
   [[nodiscard]] std::uint64_t recorded() const noexcept { return recorded_.load(); }
@@ -139,7 +142,7 @@ class Journal {
   int data_;
   std::string name_;
   std::mutex sync_mutex_;  // held while one thread syncs
-  bool failed_ = false;    // a sync failed: the system may have dropped the data
+  bool failed_ = false;    // a sync failed: the system may have dropped the data; or stop()
   std::mutex waiting_mutex_;
   std::vector<std::uint64_t> waiting_;  // complete, but not known to be synced
   Clock::time_point next_sync_;

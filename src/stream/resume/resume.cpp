@@ -34,6 +34,7 @@ Totals run_and_commit(Input& input, Output& output, const StripePlan& started, B
                  files.partial_name(), how);
     output.expect(need);
     work_on(*work);
+    work->journal.stop();
     output.commit(need.bytes);
     return {started.extent.text_bytes, work->kept_text_bytes.load()};
   } catch (const OtherTextWritten&) {

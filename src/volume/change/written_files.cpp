@@ -2,6 +2,7 @@
 #include "volume/change/written_files.hpp"
 
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace paes::volume {
@@ -27,7 +28,7 @@ Result<void> WrittenFiles::sync() {
       continue;
     }
     if (const Result<void> synced = sync(lock, *file, true); !synced) {
-      lost_ = synced;
+      lost_ = file->untold_ = synced;
     }
   }
   return lost_;
@@ -81,6 +82,9 @@ Result<void> WrittenFiles::File::sync(bool data_only) {
   if (const Result<void> synced = all_.sync(lock, *this, data_only); !synced) {
     all_.lost_ = synced;
     return synced;
+  }
+  if (!untold_) {
+    return std::exchange(untold_, {});
   }
   lock.unlock();
   return all_.take_lost(key_);

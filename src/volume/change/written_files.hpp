@@ -71,6 +71,8 @@ class WrittenFiles::File {
   const Key key_;
   std::atomic<bool> is_written_{false};
   bool is_being_synced_ = false;
+  // What the sync of all files heard in its place: the system tells a descriptor only once.
+  Result<void> untold_;
 };
 
 }  // namespace paes::volume

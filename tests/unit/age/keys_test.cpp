@@ -69,6 +69,18 @@ TEST(AgeKeys, RecipientsOfSmallOrderAreRefused) {
   }
 }
 
+TEST(AgeKeys, RecipientsBesideThoseOfSmallOrderAreTaken) {
+  for (const char* point : {"0200000000000000000000000000000000000000000000000000000000000000",
+                            "0001000000000000000000000000000000000000000000000000000000000000",
+                            "e1eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+                            "ebffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+                            "efffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+                            "edfffffffffffffffffffffffffffffffffffffffffffffffffffffffffeff7f"}) {
+    const std::string text = written("age", test::from_hex(point));
+    EXPECT_EQ(parse_recipient(text)->text(), text);
+  }
+}
+
 TEST(AgeKeys, RecipientRefusalsSayWhy) {
   const auto why = [](std::string_view text) {
     return refusal(ErrorCode::usage, [&] { (void)parse_recipient(text); });

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "age/ssh_files.hpp"
@@ -244,6 +245,93 @@ TEST(SshIdentityFile, DamagedDerNeverGivesAnotherKey) {
       }
     }
   }
+}
+
+// DER that is longer or shorter than a key, wherever it ends.
+TEST(SshIdentityFile, DerOfAnotherLengthIsRefused) {
+  for (const std::string name : {"rsa_pkcs1", "rsa_pkcs8"}) {
+    const std::string text = ssh_file(name);
+    const auto block = pem::parse(text);
+    const Wire whole(block->data.data(), block->data.data() + block->data.size());
+    const auto why = [&](const Wire& der) {
+      const std::string label(block->label);
+      std::string base64;
+      base64::append_public(der, base64);
+      return refusal(ErrorCode::usage, [&] {
+        (void)parse_identity_file(bytes_of("-----BEGIN " + label + "-----\n" + base64 +
+                                           "\n-----END " + label + "-----\n"),
+                                  "key");
+      });
+    };
+    constexpr std::string_view malformed = "key: is damaged: its private key is malformed";
+    Wire longer = whole;
+    longer.push_back(0);
+    EXPECT_EQ(why(longer), malformed) << name;
+    // Something more within the outer sequence, whose length is in its third and fourth byte.
+    ASSERT_EQ(whole[1], 0x82);
+    longer = whole;
+    longer.insert(longer.end(), {0x05, 0x00});
+    const unsigned inside = (longer[2] << 8 | longer[3]) + 2U;
+    longer[2] = static_cast<std::uint8_t>(inside >> 8);
+    longer[3] = static_cast<std::uint8_t>(inside);
+    if (name == "rsa_pkcs1") {  // PKCS #8 may have attributes there
+      EXPECT_EQ(why(longer), malformed);
+    }
+    for (std::size_t bytes = 13; bytes < whole.size(); bytes += 13) {
+      EXPECT_EQ(why(Wire(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes))),
+                malformed)
+          << name << " of " << bytes << " bytes";
+    }
+  }
+}
+
+std::string why_refused_der(const std::string& label, const Wire& der) {
+  std::string base64;
+  base64::append_public(der, base64);
+  try {
+    (void)parse_identity_file(
+        bytes_of("-----BEGIN " + label + "-----\n" + base64 + "\n-----END " + label + "-----\n"),
+        "key");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::usage);
+    return error.what();
+  }
+  return "";
+}
+
+// The key with some of its bytes replaced. Its outer length has two bytes.
+Wire with_replaced(const Wire& whole, std::size_t at, std::size_t bytes, const Wire& by) {
+  Wire changed = whole;
+  const auto begin = changed.begin() + static_cast<std::ptrdiff_t>(at);
+  changed.erase(begin, begin + static_cast<std::ptrdiff_t>(bytes));
+  changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(at), by.begin(), by.end());
+  const std::size_t inside = changed.size() - 4;
+  changed[2] = static_cast<std::uint8_t>(inside >> 8);
+  changed[3] = static_cast<std::uint8_t>(inside);
+  return changed;
+}
+
+TEST(SshIdentityFile, VersionsAndNumbersOfDer) {
+  const std::string malformed = "key: is damaged: its private key is malformed";
+  const auto der_of = [](const std::string& name) {
+    const std::string text = ssh_file(name);
+    const auto block = pem::parse(text);
+    return Wire(block->data.data(), block->data.data() + block->data.size());
+  };
+  const Wire pkcs8 = der_of("rsa_pkcs8");
+  ASSERT_EQ(Wire(pkcs8.begin() + 4, pkcs8.begin() + 7), (Wire{2, 1, 0}));
+  EXPECT_EQ(why_refused_der("PRIVATE KEY", with_replaced(pkcs8, 4, 3, {2, 1, 0})), "");
+  EXPECT_EQ(why_refused_der("PRIVATE KEY", with_replaced(pkcs8, 4, 3, {2, 1, 1})), "");
+  for (const Wire& version : {Wire{2, 1, 2}, Wire{2, 2, 1, 0}, Wire{2, 2, 1, 1}, Wire{4, 1, 0}}) {
+    EXPECT_EQ(why_refused_der("PRIVATE KEY", with_replaced(pkcs8, 4, 3, version)), malformed);
+  }
+  const Wire pkcs1 = der_of("rsa_pkcs1");
+  const Wire exponent = {2, 3, 1, 0, 1};
+  const auto found = std::search(pkcs1.begin(), pkcs1.end(), exponent.begin(), exponent.end());
+  ASSERT_NE(found, pkcs1.end());
+  const auto at = static_cast<std::size_t>(found - pkcs1.begin());
+  EXPECT_EQ(why_refused_der("RSA PRIVATE KEY", with_replaced(pkcs1, at, 5, exponent)), "");
+  EXPECT_EQ(why_refused_der("RSA PRIVATE KEY", with_replaced(pkcs1, at, 5, {2, 1, 0})), malformed);
 }
 
 }  // namespace

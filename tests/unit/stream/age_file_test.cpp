@@ -318,6 +318,24 @@ TEST(Armor, IsTheSameInPiecesOfAnySize) {
   }
 }
 
+TEST(Armor, HasWholeLinesWhateverTheLength) {
+  for (std::size_t bytes = 0; bytes < 200; ++bytes) {
+    const Contents file = random_buffer(bytes);
+    std::string text;
+    age::ArmorWriter writer;
+    if (bytes != 0) {
+      writer.add(file, text);
+    }
+    writer.end(text);
+    EXPECT_EQ(text.size(), age::armored_bytes(bytes)) << bytes;
+    EXPECT_TRUE(text.starts_with(age::armor_begin)) << bytes;
+    for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos;
+         at = end + 1) {
+      EXPECT_LE(end - at, age::armor_columns) << bytes;
+    }
+  }
+}
+
 TEST(Armor, HasLittleWhitespaceAroundIt) {
   std::string armor;
   age::ArmorWriter writer;

@@ -6,6 +6,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <numeric>
+#include <string>
+
+#include "crypto/libcrypto.hpp"
+#include "hex.hpp"
 #include "stream/file_sample.hpp"
 
 namespace paes::stream {
@@ -44,6 +49,31 @@ class JournalFile : public testing::Test {
 
 constexpr off_t record_at(std::uint64_t stripe) {
   return static_cast<off_t>(sizeof(JournalHeader) + stripe * sizeof(JournalRecord));
+}
+
+// A run of another version of paes continues it, so no byte of it may move. The tags were computed
+// by Python's hmac.
+TEST(JournalFormat, IsFixed) {
+  Contents input_key(32);
+  std::iota(input_key.begin(), input_key.end(), std::uint8_t{0});
+  Contents salt(24);
+  std::iota(salt.begin(), salt.end(), std::uint8_t{64});
+  const JournalKey key(input_key, salt);
+  const JournalHeader header = key.header({JournalKind::encrypt,
+                                           123'456'789,
+                                           {1, 2, 3, 4, 5, 6, 7},
+                                           libcrypto::bytes_of("head"),
+                                           libcrypto::bytes_of("settings")});
+  std::string expected = "89504145534a0d0a010100000000010000000000075bcd15";
+  for (const char* const field : {"1", "2", "3", "4", "5", "6", "7"}) {
+    expected += std::string("000000000000000") + field;
+  }
+  expected += "530743e29fe9c9649a97bbaaeaf607e43433b39e57be34445376f53f3aafead0";
+  expected += "22141f717318d673f464d7360ed885cc4d04243cb2ed3602e9df0726c60010ba";
+  expected += std::string(2 * 80, '0');
+  expected += "659787055493d4e60adbecb9fa7707aa29a2851ea6a36f161ea420b1881a8207";
+  EXPECT_EQ(test::to_hex(header), expected);
+  EXPECT_EQ(test::to_hex(key.record(header, 9)), "b27bb5bbf4045a3c0a4fb9e792a8ba51");
 }
 
 TEST_F(JournalFile, HoldsWhatWasCompletedAndNothingElse) {
@@ -112,6 +142,19 @@ TEST_F(JournalFile, OtherHeadersClaimNothing) {
                                                          {journal_layout::text_bytes_at, 1}}) {
     EXPECT_FALSE(claims_with(at, byte)) << at;
   }
+}
+
+TEST_F(JournalFile, RecordsNothingOnceItIsStopped) {
+  Journal journal = made(key_, header_);
+  journal.complete(3);
+  journal.flush();
+  journal.complete(4);
+  journal.stop();
+  journal.keep();
+  journal.flush();
+  EXPECT_TRUE(journal.is_complete(3));
+  EXPECT_FALSE(journal.is_complete(4));
+  EXPECT_EQ(journal.recorded(), 1U);
 }
 
 TEST_F(JournalFile, RecordsNothingBeforeASync) {

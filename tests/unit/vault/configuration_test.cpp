@@ -214,10 +214,16 @@ TEST(VaultConfiguration, ScryptsParameters) {
   EXPECT_EQ(why_corrupt(with("N", 512)), "N of scrypt is too low to protect anything");
   EXPECT_EQ(why_corrupt(with("N", std::uint64_t{1} << 41)),
             "N of scrypt is too high for any machine");
+  EXPECT_EQ(parsed(with("N", std::uint64_t{1} << 40)).scrypt.log2_n, 40U);
   EXPECT_EQ(why_corrupt(with("R", 7)), "R of scrypt is out of range");
+  EXPECT_EQ(parsed(with("R", 1U << 16)).scrypt.r, 1U << 16);
+  EXPECT_EQ(why_corrupt(with("R", (1U << 16) + 1)), "R of scrypt is out of range");
   EXPECT_EQ(why_corrupt(with("R", std::uint64_t{1} << 32 | 8)), "R of scrypt is out of range");
   EXPECT_EQ(why_corrupt(with("P", 0)), "P of scrypt is out of range");
   EXPECT_EQ(why_corrupt(with("P", 1U << 30)), "P of scrypt is out of range");
+  // With R at 8, P is below 2^30 / 8 (RFC 7914, section 6).
+  EXPECT_EQ(why_corrupt(with("P", 1U << 27)), "P of scrypt is out of range");
+  EXPECT_EQ(parsed(with("P", (1U << 27) - 1)).scrypt.p, (1U << 27) - 1);
   EXPECT_EQ(why_corrupt(with("KeyLen", 31)), "KeyLen of scrypt is not 32");
   EXPECT_EQ(why_corrupt(with("KeyLen", 64)), "KeyLen of scrypt is not 32");
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["ScryptObject"]["Salt"] = "AAAA"; })),

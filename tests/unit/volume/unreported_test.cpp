@@ -126,6 +126,18 @@ TEST_F(Unreported, WhatIsStillOpenIsSynced) {
   EXPECT_EQ(volume->writable().sync(), EIO);
 }
 
+// The system tells a descriptor of an error once, and then it was told to whoever synced all.
+TEST_F(Unreported, WhatTheSyncOfAllHeardIsToldToWhoeverSyncsTheFile) {
+  const auto volume = open();
+  Result<WritableFile> file = volume->create(volume->root(), "file");
+  ASSERT_TRUE(file && file->write(0, test::random_text(10), "file"));
+  disk_.fails = true;
+  EXPECT_EQ(volume->writable().sync(), EIO);
+  disk_.fails = false;
+  EXPECT_EQ(file->sync(false), EIO);
+  EXPECT_EQ(file->sync(false), 0);
+}
+
 TEST_F(Unreported, AFileThatIsGoneNeedsNoSync) {
   const auto volume = open();
   {
