@@ -45,7 +45,7 @@ class UnfinishedIn : public ::testing::TestWithParam<bool> {
   [[nodiscard]] std::size_t stored() const {
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(scratch_.path())) {
-      count += entry.path().filename() == vault::folder_iv_name ? 0 : 1;
+      count += entry.path().filename() == vault::folder_iv_name ? 0U : 1U;
     }
     return count;
   }
