@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "stream/transfer/sparse_sink.hpp"
@@ -39,12 +40,11 @@ std::size_t VaultSource::read_at(std::uint64_t offset, std::span<const iovec> to
     const MutableBytes into(static_cast<std::uint8_t*>(part.iov_base), part.iov_len);
     const Result<std::size_t> bytes = file_.read(offset + done, into, path_);
     if (!bytes) {
-      const Error error = volume_error(path_, bytes.error(), met_);
       // Whoever writes a block meanwhile leaves half of it to be read for a moment.
-      if (error.code == ErrorCode::corrupt && has_changed()) {
+      if (bytes.error().is(EIO) && has_changed()) {
         throw Error(ErrorCode::failure, path_ + ": changed while it was read");
       }
-      throw error;
+      throw volume_error(path_, bytes.error(), met_);
     }
     if (*bytes != part.iov_len) {
       throw Error(ErrorCode::failure, path_ + ": became shorter while it was read");
