@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/decimal.hpp"
+#include "cli/file_transfer.hpp"
 #include "cli/inputs.hpp"
 #include "cli/key_options.hpp"
 #include "cli/opening.hpp"
@@ -20,7 +21,6 @@
 #include "stream/container/container_file.hpp"
 #include "stream/container/new_envelope.hpp"
 #include "stream/container/opened_text.hpp"
-#include "stream/file/create_output.hpp"
 
 namespace paes::cli {
 
@@ -66,6 +66,9 @@ void check(const RekeyCommand& command) {
              (!command.is_anew() || command.files.size() > 1 || command.inputs.are_listed()),
          "output: -o names the one file that is encrypted anew to or from a key of its owner",
          "leave out -o");
+  refuse(command.output == "-",
+         "output: rekey makes a new file, of which nothing stays if the old one is damaged",
+         "name the new file with -o");
   refuse(command.restore && (command.add || removes || recipients || passphrase),
          "rekey: --restore takes no new recipients");
   refuse(!command.restore && !recipients && !passphrase && !removes && !command.new_key.is_given(),
@@ -178,16 +181,16 @@ std::string Rekeyer::encrypt_anew(const stream::FilePlace& place) {
   command_.recipients.refuse_as_output(to);
   command_.new_passphrase.refuse_as_output(to);
   command_.new_key.refuse_as_output(to);
-  const auto output = stream::create_output(
-      to, {.is_named = !given.empty(),
-           .source = &input,
-           .cancel = &cancel(),
-           .warn = print_warning,
-           .file = {.permissions = stream::encrypted_mode(input), .modified = input.modified()}});
+  TransferOptions options;
+  options.output = given;
+  const auto output = create_output(options, to, input, {.encrypts = true});
+  refuse(!output->is_discardable(),
+         output->name() + ": is not a regular file, and of a damaged file a part would be written",
+         "name a new file with -o");
   const stream::NewPayload made =
       new_key_ ? stream::new_bare_payload(new_key_->key, new_key_->context, work)
                : format.new_payload(seal_to(), container::Shape(), work);
-  (void)stream::encrypt_file(text, *output, made, work);
+  report_written(options, *output, stream::encrypt_file(text, *output, made, work));
   return to.path;
 }
 

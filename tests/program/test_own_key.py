@@ -281,6 +281,8 @@ def test_what_rekey_does_not_take_with_a_key(key_file, keys, folder):
         (["-i", keys.path, "--new-key-file", key_file, *to, sealed], "new-key: cannot"),
         (["-i", keys.path, *to, "-o", folder / "out", sealed], "-o names the one file"),
         ([*own, *to, "-o", folder / "out", sealed, sealed], "-o names the one file"),
+        ([*own, *to, "-o", "-", sealed], "rekey makes a new file"),
+        ([*own, *to, "-o", "/dev/stdout", sealed], "is not a regular file"),
         (["--new-key-context", "x", "-i", keys.path, *to, sealed], "--new-key-file FILE or --new-key-fd N"),
         (["-i", keys.path, "--new-key-file", key_file, folder / "text.age"], "is a pipe or text"),
     ):

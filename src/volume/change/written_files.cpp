@@ -63,11 +63,14 @@ WrittenFiles::File::File(WrittenFiles& all, FileRef descriptor, const struct sta
 WrittenFiles::File::~File() {
   std::unique_lock lock(all_.mutex_);
   all_.synced_.wait(lock, [&] { return !is_being_synced_; });
-  if (is_written_.load()) {
+  if (is_written_.load() || !untold_) {
     const Result<struct stat> status = all_.backing_.status(descriptor_);
     if (!status || status->st_nlink != 0) {
-      if (const Result<void> synced = all_.sync(lock, *this, true); !synced) {
-        all_.note_lost_at_close(key_, synced.error());
+      const Result<void> synced =
+          is_written_.load() ? all_.sync(lock, *this, true) : Result<void>();
+      const Result<void>& lost = untold_ ? synced : untold_;
+      if (!lost) {
+        all_.note_lost_at_close(key_, lost.error());
       }
     }
   }
@@ -81,6 +84,7 @@ Result<void> WrittenFiles::File::sync(bool data_only) {
   all_.synced_.wait(lock, [&] { return !is_being_synced_; });
   if (const Result<void> synced = all_.sync(lock, *this, data_only); !synced) {
     all_.lost_ = synced;
+    untold_ = {};
     return synced;
   }
   if (!untold_) {

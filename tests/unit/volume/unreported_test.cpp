@@ -138,6 +138,21 @@ TEST_F(Unreported, WhatTheSyncOfAllHeardIsToldToWhoeverSyncsTheFile) {
   EXPECT_EQ(file->sync(false), 0);
 }
 
+TEST_F(Unreported, WhatTheSyncOfAllHeardIsToldToWhoeverOpensTheFileAgain) {
+  const auto volume = open();
+  {
+    Result<WritableFile> file = volume->create(volume->root(), "file");
+    ASSERT_TRUE(file && file->write(0, test::random_text(10), "file"));
+    disk_.fails = true;
+    EXPECT_EQ(volume->writable().sync(), EIO);
+    disk_.fails = false;
+  }
+  Result<WritableFile> again = volume->open(volume->root(), "file");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->sync(false), EIO);
+  EXPECT_EQ(again->sync(false), 0);
+}
+
 TEST_F(Unreported, AFileThatIsGoneNeedsNoSync) {
   const auto volume = open();
   {
