@@ -46,7 +46,7 @@ constexpr int pause_per_sync = 4;
 // Null if this version does not write chunks of that length.
 [[nodiscard]] const Chunking* chunking_of(Bytes header) noexcept {
   const std::size_t text_bytes =
-      chunk_unit * (std::size_t{header[chunk_at]} << 8 | header[chunk_at + 1]);
+      chunk_unit * (std::size_t{header[chunk_size_at]} << 8 | header[chunk_size_at + 1]);
   if (text_bytes == 0) {
     return &cobblestone::chunking;
   }
@@ -112,7 +112,7 @@ JournalHeader JournalKey::header(const JournalFacts& facts) const {
   header[version_at] = version;
   header[work_at] = static_cast<std::uint8_t>(facts.work);
   if (facts.chunking.text_bytes != cobblestone::chunk_text_bytes) {
-    header[chunk_at + 1] = static_cast<std::uint8_t>(facts.chunking.text_bytes / chunk_unit);
+    header[chunk_size_at + 1] = static_cast<std::uint8_t>(facts.chunking.text_bytes / chunk_unit);
   }
   store_be32(to + stripe_at, static_cast<std::uint32_t>(stripe_chunks));
   store_be64(to + text_bytes_at, facts.text_bytes);

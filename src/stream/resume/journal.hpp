@@ -47,7 +47,7 @@ inline constexpr std::uint8_t version = 1;
 
 inline constexpr std::size_t version_at = 8;
 inline constexpr std::size_t work_at = 9;
-inline constexpr std::size_t chunk_at = 10;
+inline constexpr std::size_t chunk_size_at = 10;
 inline constexpr std::size_t stripe_at = 12;
 inline constexpr std::size_t text_bytes_at = 16;
 inline constexpr std::size_t source_at = 24;
