@@ -241,6 +241,51 @@ def test_a_vault_is_not_put_into_itself(vault, source):
     assert program.tree(vault.path) == before
 
 
+@pytest.mark.parametrize("command", ["get vault", "get -f vault", "export", "export -f", "get file", "export to a new folder",
+                                     "get to a dangling link"])
+def test_a_vault_below_the_destination_is_not_written_into(vault, tmp_path, command):
+    """What is in the vault has the vault's own name, or DEST leads there by the working folder or a link."""
+    tree = tmp_path / "vault"
+    (tree / "sub").mkdir(parents=True)
+    for name in ("gocryptfs.conf", "sub/file"):
+        (tree / name).write_text("text")
+    vault.do("put", tree, tree / "sub" / "file")
+    before = program.tree(vault.path)
+    folder, words = {
+        "get vault": (vault.path.parent, ("get", "vault")),
+        "get -f vault": (vault.path.parent, ("get", "-f", "vault", ".")),
+        "export": (vault.path.parent, ("export", ".")),
+        "export -f": (vault.path.parent, ("export", "-f", ".")),
+        "get file": (vault.path, ("get", "file", "new")),
+        "export to a new folder": (vault.path, ("export", "new")),
+        "get to a dangling link": (tmp_path, ("get", "file", "link")),
+    }[command]
+    os.symlink(tmp_path / "other", tmp_path / "link")
+    os.symlink(vault.path / "new", tmp_path / "other")
+    vault.refuse(*words, code=USAGE, says="lies in the vault itself|is the vault itself", cwd=folder)
+    assert program.tree(vault.path) == before
+
+
+@pytest.mark.parametrize("place", ["shown", "shown/new", "above"])
+def test_a_vault_that_a_mount_shows_is_not_written_into(vault, tmp_path, mount_space, place):
+    (tmp_path / "file").write_text("text")
+    vault.do("put", tmp_path / "file", *(["--to", vault.path.name] if place == "above" else []))
+    before = program.tree(vault.path)
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    where = tmp_path / "above" / vault.path.name if place == "above" else shown
+    where.mkdir(parents=True, exist_ok=True)
+    script = 'mount --bind "$1" "$2" || exit 99; shift 2; "$@"'
+    for words in (("export", "-f"), ("get", "-f", vault.path.name if place == "above" else "file")):
+        words = (program.PAES, *vault.words(*words, tmp_path / place))
+        done = subprocess.run([*mount_space, "sh", "-c", script, "sh", vault.path, where, *words], capture_output=True,
+                              env=program.clean_environment(), timeout=program.TIMEOUT_S, check=False)
+        if done.returncode == 99:
+            pytest.skip(f"no mounts in a namespace here: {done.stderr.decode().strip()}")
+        assert done.returncode == USAGE and b"the vault itself" in done.stderr, done.stderr
+    assert program.tree(vault.path) == before
+
+
 @pytest.mark.parametrize("place", ["vault", "vault/new", "vault/../vault/x"])
 def test_nothing_in_the_plain_is_written_into_a_vault(vault, tmp_path, place):
     (tmp_path / "file").write_text("text")
