@@ -56,6 +56,7 @@ bool has_holes(const struct stat& status) noexcept {
 VaultFiller::VaultFiller(VaultTree& vault, volume::WritableVolume& volume, Existing existing,
                          bool cleans, const VaultWork& work, ProgressMeter& meter)
     : vault_(vault),
+      root_(vault.find("").status),
       volume_(volume),
       existing_(existing),
       cleans_(cleans),
@@ -149,6 +150,11 @@ void VaultFiller::put_below(const std::string& source, const Place& top) {
     if (visited.error != 0) {
       fail(Error(ErrorCode::failure,
                  tree.path_of(visited.below) + ": " + Errno(visited.error).message()));
+      return Next::past_this_folder;
+    }
+    // A vault that is mounted within would grow by what was just put into it, without end.
+    if (S_ISDIR(visited.status.st_mode) && is_same_place(visited.status, root_)) {
+      fail(Error(ErrorCode::usage, tree.path_of(visited.below) + ": is the vault itself"));
       return Next::past_this_folder;
     }
     if (visited.below.empty()) {

@@ -241,6 +241,30 @@ def test_a_vault_is_not_put_into_itself(vault, source):
     assert program.tree(vault.path) == before
 
 
+@pytest.mark.parametrize("source", ["source", "source/shown", "source/shown/gocryptfs.conf"])
+def test_a_vault_that_is_mounted_in_a_source_is_left_out(vault, tmp_path, mount_space, source):
+    shown = tmp_path / "source" / "shown"
+    shown.mkdir(parents=True)
+    (tmp_path / "source" / "file").write_text("text")
+    script = 'mount --bind "$1" "$2" || exit 99; shift 2; ulimit -f 1000; exec timeout 20 "$@"'
+    words = (program.PAES, *vault.words("put", tmp_path / source))
+    before = program.tree(vault.path)
+    done = subprocess.run([*mount_space, "sh", "-c", script, "sh", vault.path, shown, *words], capture_output=True,
+                          env=program.clean_environment(), timeout=program.TIMEOUT_S, check=False)
+    if done.returncode == 99:
+        pytest.skip(f"no mounts in a namespace here: {done.stderr.decode().strip()}")
+    if done.returncode == 124:
+        subprocess.run(["rm", "-rf", vault.path], check=False)  # too deep for what clears the folders of tests
+    assert b"vault itself" in done.stderr, done.stderr
+    if source == "source":
+        assert done.returncode == SOME_FAILED
+        assert vault.names() == [b"source", b"source/file"]
+        vault.check()
+    else:
+        assert done.returncode == USAGE
+        assert program.tree(vault.path) == before
+
+
 @pytest.mark.parametrize("command", ["get vault", "get -f vault", "export", "export -f", "get file", "export to a new folder",
                                      "get to a dangling link"])
 def test_a_vault_below_the_destination_is_not_written_into(vault, tmp_path, command):
