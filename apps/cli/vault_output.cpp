@@ -192,6 +192,7 @@ class VaultWriter {
       ++counts_.skipped;
       return;
     }
+    options_.vault.refuse_as_output(place);
     VaultSource source(vault_.volume(), entry);
     const mode_t mode = stream::less_umask(source.status().st_mode & 0777);
     std::unique_ptr<stream::Output> output =
@@ -238,6 +239,7 @@ class VaultWriter {
     if (exists && !options_.overwrite && !options_.update) {
       throw Error(ErrorCode::usage, place.path + ": exists already", "-f replaces it");
     }
+    options_.vault.refuse_as_output(place);
     // The name has the old or the new at every moment.
     const std::string folder = name.substr(0, name.rfind('/') + 1);
     const std::string made = folder + new_temporary_name();

@@ -398,6 +398,31 @@ def test_get_replaces_nothing_by_itself(vault, tmp_path, folder):
     assert sorted(os.listdir(folder)) == ["file", "link"]
 
 
+@pytest.mark.parametrize("option", ["--update", "-f"])
+@pytest.mark.parametrize("what", ["passphrase", "config", "master key"])
+def test_get_replaces_no_file_that_opens_the_vault(tmp_path, folder, what, option):
+    vault = Vault(tmp_path / "own", "--master-key-out", tmp_path / "key")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "mine").write_text("of the vault")
+    os.symlink("target", source / "link")
+    vault.do("put", source, source / "mine")
+    configuration = vault.path / "gocryptfs.conf"
+    key = {"passphrase": ("--passphrase-file", "mine"), "config": (*vault.key, "--config", "mine"),
+           "master key": ("--master-key", "mine")}[what]
+    before = {"passphrase": vault.pass_file, "config": configuration, "master key": tmp_path / "key"}[what].read_bytes()
+    (folder / "mine").write_bytes(before)
+    for destination in (".", "mine"):
+        fail("vault", "get", option, *key, vault.path, "mine", destination, code=USAGE, says=f"is the file of the {what}",
+             cwd=folder)
+    fail("vault", "get", option, *key, vault.path, "source/link", "mine", code=USAGE, says=f"is the file of the {what}",
+         cwd=folder)
+    result = run("vault", "export", option, *key, vault.path, ".", cwd=folder)
+    assert result.code == SOME_FAILED and f"is the file of the {what}" in result.err, result.err
+    assert (folder / "mine").read_bytes() == before and not (folder / "mine").is_symlink()
+    assert (folder / "source" / "mine").read_text() == "of the vault"
+
+
 def test_get_follows_no_link_below_its_folder(vault, tmp_path, folder):
     (tmp_path / "tree" / "in").mkdir(parents=True)
     (tmp_path / "tree" / "in" / "file").write_text("text")
