@@ -62,6 +62,20 @@ std::string name_for(std::string source) {
   return name == "." || name == ".." || name == "/" ? "" : name;
 }
 
+bool is_link(const std::string& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+// A link is put as a link, so that it does not matter where it leads.
+bool clashes_with_vault(const std::string& source, const std::string& folder) {
+  if (is_link(source)) {
+    return lies_in(source.substr(0, source.size() - stream::last_name(source).size()) + ".",
+                   folder);
+  }
+  return lies_in(source, folder) || lies_in(folder, source);
+}
+
 void check(const VaultPutCommand& command) {
   refuse(command.overwrite && command.update, "vault put: -f and --update cannot be combined");
   refuse(!command.name.empty() && command.sources.size() != 1,
@@ -70,8 +84,13 @@ void check(const VaultPutCommand& command) {
     refuse(source == "-" && command.name.empty(), "vault put: standard input has no name",
            "--as gives it one");
     const std::string& folder = command.vault.place.folder();
-    refuse(source != "-" && (lies_in(source, folder) || lies_in(folder, source)),
+    refuse(source != "-" && clashes_with_vault(source, folder),
            source + ": is the vault itself, or lies in it, or has it");
+    struct stat target = {};
+    refuse(!command.name.empty() && is_link(source) && stat(source.c_str(), &target) == 0 &&
+               !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode),
+           source + ": is a link to what is neither a file nor a folder",
+           "to put what a pipe gives, redirect standard input from it, and name it -");
   }
   const std::string& key = command.vault.master_key_file;
   refuse_several_uses_of_standard_input(command.vault.passphrase.standard_input_uses() +

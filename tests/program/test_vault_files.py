@@ -220,6 +220,29 @@ def test_get_goes_into_a_folder_or_gets_a_name(vault, tmp_path, folder):
     vault.refuse("get", "a/b/file", folder / "none" / "file", code=FAILURE, says="No such file")
 
 
+def test_links_that_lead_nowhere_are_put_as_links(vault, tmp_path):
+    targets = {"loop": "loop", "long": "t" * 300, "to the vault": vault.path, "above": ".."}
+    for name, target in targets.items():
+        os.symlink(target, tmp_path / name)
+    vault.do("put", *targets, cwd=tmp_path)
+    vault.do("export", tmp_path / "out")
+    assert {name: os.readlink(tmp_path / "out" / name) for name in targets} == {
+        name: str(target) for name, target in targets.items()}
+    vault.do("put", "--as", "one", tmp_path / "loop")
+    os.symlink("loop", vault.path / "inside")
+    vault.refuse("put", vault.path / "inside", code=USAGE, says="vault itself")
+    (vault.path / "inside").unlink()
+    vault.check()
+
+
+def test_a_pipe_that_is_named_by_a_link_is_refused(vault):
+    """A link would be put in the place of the text."""
+    result = subprocess.run([program.PAES, *vault.words("put", "--as", "x", "/dev/stdin")], input=b"text", timeout=60,
+                            capture_output=True, check=False, env=program.clean_environment())
+    assert result.returncode == USAGE and b"neither a file nor a folder" in result.stderr, result.stderr
+    assert vault.names() == []
+
+
 def test_put_from_standard_input(vault, tmp_path):
     text = text_of(1_000_000)
     vault.do("put", "--as", "from/pipe", "-", stdin=text)
