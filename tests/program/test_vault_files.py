@@ -343,6 +343,20 @@ def test_nothing_in_the_plain_is_written_into_a_vault(vault, tmp_path, place):
     assert program.tree(vault.path) == before
 
 
+def test_standard_output_is_no_destination(vault, tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "file").write_text("text")
+    vault.do("put", tmp_path / "file")
+    new = ("--new-passphrase-file", vault.pass_file)
+    for words in (("get", "file", "-"), ("get", "-f", "file", "-"), ("export", "-"),
+                  ("passwd", *new, "--new-config", "-")):
+        vault.refuse(*words, code=USAGE, says="standard output", cwd=here)
+        assert list(here.iterdir()) == []
+    vault.do("get", "file", "./-", cwd=here)
+    assert (here / "-").read_text() == "text"
+
+
 def test_paths_that_lead_nowhere(vault, tmp_path):
     (tmp_path / "file").write_text("text")
     os.symlink("/etc", tmp_path / "etc")
