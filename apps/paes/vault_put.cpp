@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -76,6 +78,20 @@ bool clashes_with_vault(const std::string& source, const std::string& folder) {
   return lies_in(source, folder) || lies_in(folder, source);
 }
 
+// Folders of one name become one.
+void refuse_common_names(const std::vector<std::string>& sources) {
+  std::map<std::string, std::pair<std::string, bool>> named;
+  for (const std::string& source : sources) {
+    struct stat status = {};
+    const bool is_folder = lstat(source.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const std::string name = name_for(source);
+    const auto [other, is_first] = named.try_emplace(name, source, is_folder);
+    refuse(!is_first && !name.empty() && !(is_folder && other->second.second),
+           other->second.first + " and " + source + ": would have one name in the vault",
+           "put one of them with --as, or into another folder with --to");
+  }
+}
+
 void check(const VaultPutCommand& command) {
   refuse(command.overwrite && command.update, "vault put: -f and --update cannot be combined");
   refuse(!command.name.empty() && command.sources.size() != 1,
@@ -92,6 +108,7 @@ void check(const VaultPutCommand& command) {
            source + ": is a link to what is neither a file nor a folder",
            "to put what a pipe gives, redirect standard input from it, and name it -");
   }
+  refuse_common_names(command.sources);
   const std::string& key = command.vault.master_key_file;
   refuse_several_uses_of_standard_input(command.vault.passphrase.standard_input_uses() +
                                         (!key.empty() && is_standard_input(key) ? 1 : 0) +

@@ -243,6 +243,18 @@ def test_a_pipe_that_is_named_by_a_link_is_refused(vault):
     assert vault.names() == []
 
 
+@pytest.mark.parametrize("option", [(), ("-f",), ("--update",)])
+def test_sources_of_one_name(vault, tmp_path, option):
+    for folder in ("a", "b"):
+        (tmp_path / folder / "both").mkdir(parents=True)
+        (tmp_path / folder / "x").write_text(f"x of {folder}")
+    (tmp_path / "c").mkdir()
+    os.symlink("target", tmp_path / "c" / "both")
+    for sources in (("a/x", "b/x"), ("a/x", "a/x"), ("a/both", "c/both"), ("c/both", "b/both/")):
+        vault.refuse("put", *option, *sources, code=USAGE, says="one name in the vault", cwd=tmp_path)
+    assert vault.names() == []
+
+
 def test_put_from_standard_input(vault, tmp_path):
     text = text_of(1_000_000)
     vault.do("put", "--as", "from/pipe", "-", stdin=text)
