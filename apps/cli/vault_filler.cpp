@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -83,6 +84,11 @@ void VaultFiller::attempt(const Work& work) {
 
 VaultFiller::Place VaultFiller::open(const VaultEntry& folder) {
   Place opened{folder.path, vault_.open(folder)};
+  // What waits here would be taken for what a killed writer has left.
+  if (std::any_of(waiting_.begin(), waiting_.end(),
+                  [&](const Waiting& one) { return one.place.path == folder.path; })) {
+    flush();
+  }
   if (cleans_) {
     volume::remove_unfinished(volume_, *opened.folder);
   }
@@ -207,6 +213,11 @@ void VaultFiller::put_input(const Place& place, const std::string& name) {
 
 // Nothing if nothing has the name. Throws Error if what has it may not be replaced.
 std::optional<VaultEntry> VaultFiller::find_existing(const Place& place, const std::string& name) {
+  if (std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+        return one.name == name && one.place.path == place.path;
+      })) {
+    flush();
+  }
   std::optional<VaultEntry> found = vault_.find_in(place.folder, place.path, name);
   if (found && found->is_folder()) {
     throw Error(ErrorCode::failure, found->path + ": is a folder in the vault");

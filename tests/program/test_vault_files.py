@@ -255,6 +255,33 @@ def test_sources_of_one_name(vault, tmp_path, option):
     assert vault.names() == []
 
 
+@pytest.mark.parametrize("sources", [("a/both", "b/both"), ("a/.", "b/.")])
+def test_folders_of_one_name_become_one(vault, tmp_path, sources):
+    for folder in ("a", "b"):
+        (tmp_path / folder / "both").mkdir(parents=True)
+        (tmp_path / folder / "both" / f"of {folder}").write_text("text")
+        (tmp_path / folder / "both" / "same").write_text(folder)
+    (tmp_path / "b" / "both" / "same").write_text("longer")
+    result = run(*vault.words("put", *sources), cwd=tmp_path)
+    assert result.code == SOME_FAILED and "exists already" in result.err, result.err
+    assert vault.names() == [b"both", b"both/of a", b"both/of b", b"both/same"]
+    assert vault.do("cat", "both/same").out == b"a"
+    for option in ("-f", "--update"):
+        vault.do("put", option, "--to", option, *sources, cwd=tmp_path)
+        assert vault.do("cat", f"/{option}/both/same").out == b"longer"
+        assert len(vault.names()) == (9 if option == "-f" else 14)
+    vault.check()
+
+
+def test_the_last_of_two_files_of_one_name_stays(vault, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same").write_text("text of " + folder)
+    vault.do("put", "-f", "a/.", "b/.", cwd=tmp_path)
+    assert vault.do("cat", "same").out == b"text of b"
+    vault.check()
+
+
 def test_put_from_standard_input(vault, tmp_path):
     text = text_of(1_000_000)
     vault.do("put", "--as", "from/pipe", "-", stdin=text)
