@@ -27,7 +27,7 @@ void refuse_secret_as_output(const stream::FilePlace& output, const std::string&
              fstatat(output.folder, output.name().c_str(), &written, 0) == 0 &&
              stat(secret_file.c_str(), &secret) == 0 && stream::is_storage(written.st_mode) &&
              stream::identity_of(written) == stream::identity_of(secret),
-         output.path + ": is the file of the " + what, "name another output with -o");
+         output.path + ": is the file of the " + what, "name another output");
 }
 
 SecretBytes read_key_file(const std::string& path) {

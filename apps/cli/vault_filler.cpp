@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -56,6 +57,7 @@ bool has_holes(const struct stat& status) noexcept {
 VaultFiller::VaultFiller(VaultTree& vault, volume::WritableVolume& volume, Existing existing,
                          bool cleans, const VaultWork& work, ProgressMeter& meter)
     : vault_(vault),
+      root_(vault.find("").status),
       volume_(volume),
       existing_(existing),
       cleans_(cleans),
@@ -82,6 +84,11 @@ void VaultFiller::attempt(const Work& work) {
 
 VaultFiller::Place VaultFiller::open(const VaultEntry& folder) {
   Place opened{folder.path, vault_.open(folder)};
+  // What waits here would be taken for what a killed writer has left.
+  if (std::any_of(waiting_.begin(), waiting_.end(),
+                  [&](const Waiting& one) { return one.place.path == folder.path; })) {
+    flush();
+  }
   if (cleans_) {
     volume::remove_unfinished(volume_, *opened.folder);
   }
@@ -151,6 +158,11 @@ void VaultFiller::put_below(const std::string& source, const Place& top) {
                  tree.path_of(visited.below) + ": " + Errno(visited.error).message()));
       return Next::past_this_folder;
     }
+    // A vault that is mounted within would grow by what was just put into it, without end.
+    if (S_ISDIR(visited.status.st_mode) && is_same_place(visited.status, root_)) {
+      fail(Error(ErrorCode::usage, tree.path_of(visited.below) + ": is the vault itself"));
+      return Next::past_this_folder;
+    }
     if (visited.below.empty()) {
       return Next::on;
     }
@@ -201,6 +213,11 @@ void VaultFiller::put_input(const Place& place, const std::string& name) {
 
 // Nothing if nothing has the name. Throws Error if what has it may not be replaced.
 std::optional<VaultEntry> VaultFiller::find_existing(const Place& place, const std::string& name) {
+  if (std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+        return one.name == name && one.place.path == place.path;
+      })) {
+    flush();
+  }
   std::optional<VaultEntry> found = vault_.find_in(place.folder, place.path, name);
   if (found && found->is_folder()) {
     throw Error(ErrorCode::failure, found->path + ": is a folder in the vault");

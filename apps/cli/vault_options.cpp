@@ -257,6 +257,12 @@ void VaultOptions::declare(CLI::App& app, bool needs_folder) {
   cost_limit.declare(app);
 }
 
+void VaultOptions::refuse_as_output(const stream::FilePlace& output) const {
+  passphrase.refuse_as_output(output);
+  refuse_secret_as_output(output, master_key_file, "master key");
+  refuse_secret_as_output(output, place.configuration_path(), "configuration");
+}
+
 OpenedVault VaultOptions::open() const {
   refuse(!master_key_file.empty() && passphrase.given(),
          "vault: a passphrase and --master-key cannot be combined");

@@ -98,6 +98,8 @@ class VaultOptions {
   // Throws Error(wrong_key) for a wrong passphrase. A master key is only looked at: whether it is
   // this vault's, its content will tell (key_proof.hpp).
   [[nodiscard]] OpenedVault open() const;
+  // Throws Error(usage) for one of the files that this reads.
+  void refuse_as_output(const stream::FilePlace& output) const;
 };
 
 }  // namespace paes::cli

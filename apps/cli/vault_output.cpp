@@ -37,7 +37,11 @@ namespace {
 class VaultWriter {
  public:
   VaultWriter(const VaultOutputOptions& options, VaultTree& vault, ProgressMeter& meter)
-      : options_(options), vault_(vault), meter_(meter), work_(options.threads) {}
+      : options_(options),
+        vault_(vault),
+        root_(vault.find("").status),
+        meter_(meter),
+        work_(options.threads) {}
 
   // `name` is that of the entry below a folder that is there; empty if `path` is its own.
   void write_at(const VaultEntry& top, const std::string& path, const std::string& name) {
@@ -46,6 +50,7 @@ class VaultWriter {
       attempt([&] { write(top, path); });
     } else if (!name.empty() && !top.is_folder()) {
       tree.open();
+      refuse_vault(tree, "");
       write_in(tree, top, name);
     } else {
       write_folder(top, tree, name);
@@ -90,6 +95,7 @@ class VaultWriter {
       }
     }
     tree.open();
+    refuse_vault(tree, "");
     if (!name.empty() && make_folder(tree, top, name) != Next::on) {
       return;
     }
@@ -133,7 +139,17 @@ class VaultWriter {
     return false;
   }
 
+  // A vault that lies in DEST would get its own text in the plain. That ends the run: the user does
+  // not know that DEST holds it.
+  void refuse_vault(const stream::Tree& tree, const std::string& below) const {
+    const Descriptor folder = tree.open_folder(below);
+    struct stat status = {};
+    refuse(folder.is_open() && fstat(folder.number(), &status) == 0 && is_same_place(status, root_),
+           tree.path_of(below) + ": is the vault itself", "name a place outside of it");
+  }
+
   Next make_folder(const stream::Tree& tree, const VaultEntry& entry, const std::string& below) {
+    refuse_vault(tree, below);
     const bool is_there = attempt([&] {
       const stream::FilePlace place = place_in(tree, below);
       const bool is_new = mkdirat(place.folder, place.name().c_str(), first_mode(entry)) == 0;
@@ -176,6 +192,7 @@ class VaultWriter {
       ++counts_.skipped;
       return;
     }
+    options_.vault.refuse_as_output(place);
     VaultSource source(vault_.volume(), entry);
     const mode_t mode = stream::less_umask(source.status().st_mode & 0777);
     std::unique_ptr<stream::Output> output =
@@ -222,6 +239,7 @@ class VaultWriter {
     if (exists && !options_.overwrite && !options_.update) {
       throw Error(ErrorCode::usage, place.path + ": exists already", "-f replaces it");
     }
+    options_.vault.refuse_as_output(place);
     // The name has the old or the new at every moment.
     const std::string folder = name.substr(0, name.rfind('/') + 1);
     const std::string made = folder + new_temporary_name();
@@ -253,6 +271,7 @@ class VaultWriter {
 
   const VaultOutputOptions& options_;
   VaultTree& vault_;
+  const struct stat root_;  // the vault's own folder
   ProgressMeter& meter_;
   VaultWork work_;
   stream::RunOutputs written_;

@@ -20,6 +20,33 @@
 
 namespace paes::cli {
 
+namespace {
+
+// Where a path leads, also through a last link to what is not there yet. Nothing where no file can
+// have it.
+std::optional<std::filesystem::path> real_path(const std::string& path) {
+  constexpr int most_links = 40;  // of the system
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::absolute(path, error);
+  for (int links = 0; links < most_links; ++links) {
+    if (!error) {
+      at = std::filesystem::weakly_canonical(at, error);
+    }
+    if (error) {
+      return std::nullopt;
+    }
+    std::error_code none;
+    const std::filesystem::path target = std::filesystem::read_symlink(at, none);
+    if (none) {
+      return at;
+    }
+    at = at.parent_path() / target;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void allow_open_files() {
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -38,11 +65,33 @@ Descriptor open_vault_folder(const std::string& path) {
 }
 
 bool lies_in(const std::string& path, const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::path root = std::filesystem::weakly_canonical(folder, error);
-  const std::filesystem::path below = std::filesystem::weakly_canonical(path, error);
-  return !error &&
-         std::mismatch(root.begin(), root.end(), below.begin(), below.end()).first == root.end();
+  const std::optional<std::filesystem::path> root = real_path(folder);
+  const std::optional<std::filesystem::path> below = real_path(path);
+  if (!root || !below) {
+    return false;
+  }
+  if (std::mismatch(root->begin(), root->end(), below->begin(), below->end()).first ==
+      root->end()) {
+    return true;
+  }
+  // A mount can show the folder under another path.
+  struct stat wanted = {};
+  if (stat(folder.c_str(), &wanted) != 0) {
+    return false;
+  }
+  for (std::filesystem::path at = *below;; at = at.parent_path()) {
+    struct stat status = {};
+    if (stat(at.c_str(), &status) == 0 && is_same_place(status, wanted)) {
+      return true;
+    }
+    if (at == at.parent_path()) {
+      return false;
+    }
+  }
+}
+
+bool is_same_place(const struct stat& one, const struct stat& other) noexcept {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 std::vector<volume::Finding> MetDamage::take() {

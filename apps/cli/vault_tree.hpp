@@ -27,8 +27,12 @@ void allow_open_files();
 // The folder of a vault, which a user has named. Throws Error(failure).
 [[nodiscard]] Descriptor open_vault_folder(const std::string& path);
 
-// Whether a path lies in a folder, or is the folder itself. Neither has to exist.
+// Whether a path lies in a folder, or is the folder itself, also by a link or a mount. Neither has
+// to exist.
 [[nodiscard]] bool lies_in(const std::string& path, const std::string& folder);
+
+// Whether both are of one folder or file.
+[[nodiscard]] bool is_same_place(const struct stat& one, const struct stat& other) noexcept;
 
 // Damage that was met while one thing was read, by any thread.
 class MetDamage {

@@ -18,6 +18,8 @@ struct VaultExportCommand {
 };
 
 int export_vault(const VaultExportCommand& command) {
+  refuse(command.destination == "-", "vault export: does not write to standard output",
+         "./- names a folder");
   refuse(lies_in(command.destination, command.options.vault.place.folder()),
          command.destination + ": lies in the vault itself", "name a place outside of it");
   VaultTree vault(command.options.vault);

@@ -23,6 +23,8 @@ struct VaultGetCommand {
 
 int get(const VaultGetCommand& command) {
   const std::string& folder = command.options.vault.place.folder();
+  refuse(command.destination == "-", "vault get: does not write to standard output",
+         "'paes vault cat' does; ./- names a file");
   refuse(lies_in(command.destination, folder), command.destination + ": lies in the vault itself",
          "name a place outside of it");
   refuse(names_in(command.path).empty(), "vault get: the path is that of the whole vault",

@@ -69,6 +69,8 @@ int change_passphrase(const VaultPasswdCommand& command) {
   refuse(!command.new_config.empty() && lies_in(command.new_config, command.vault.place.folder()),
          command.new_config + ": would lie in the vault, where no file can have this name",
          "keep it elsewhere");
+  refuse(command.new_config == "-",
+         "--new-config: a configuration is not written to standard output", "name a file");
   refuse(command.force && !has_key, "vault passwd: -f goes with --master-key alone");
   refuse_several_uses_of_standard_input(
       command.vault.passphrase.standard_input_uses() +

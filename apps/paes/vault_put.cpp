@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -62,6 +64,34 @@ std::string name_for(std::string source) {
   return name == "." || name == ".." || name == "/" ? "" : name;
 }
 
+bool is_link(const std::string& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+// A link is put as a link, so that it does not matter where it leads.
+bool clashes_with_vault(const std::string& source, const std::string& folder) {
+  if (is_link(source)) {
+    return lies_in(source.substr(0, source.size() - stream::last_name(source).size()) + ".",
+                   folder);
+  }
+  return lies_in(source, folder) || lies_in(folder, source);
+}
+
+// Folders of one name become one.
+void refuse_common_names(const std::vector<std::string>& sources) {
+  std::map<std::string, std::pair<std::string, bool>> named;
+  for (const std::string& source : sources) {
+    struct stat status = {};
+    const bool is_folder = lstat(source.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    const std::string name = name_for(source);
+    const auto [other, is_first] = named.try_emplace(name, source, is_folder);
+    refuse(!is_first && !name.empty() && !(is_folder && other->second.second),
+           other->second.first + " and " + source + ": would have one name in the vault",
+           "put one of them with --as, or into another folder with --to");
+  }
+}
+
 void check(const VaultPutCommand& command) {
   refuse(command.overwrite && command.update, "vault put: -f and --update cannot be combined");
   refuse(!command.name.empty() && command.sources.size() != 1,
@@ -70,9 +100,15 @@ void check(const VaultPutCommand& command) {
     refuse(source == "-" && command.name.empty(), "vault put: standard input has no name",
            "--as gives it one");
     const std::string& folder = command.vault.place.folder();
-    refuse(source != "-" && (lies_in(source, folder) || lies_in(folder, source)),
+    refuse(source != "-" && clashes_with_vault(source, folder),
            source + ": is the vault itself, or lies in it, or has it");
+    struct stat target = {};
+    refuse(!command.name.empty() && is_link(source) && stat(source.c_str(), &target) == 0 &&
+               !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode),
+           source + ": is a link to what is neither a file nor a folder",
+           "to put what a pipe gives, redirect standard input from it, and name it -");
   }
+  refuse_common_names(command.sources);
   const std::string& key = command.vault.master_key_file;
   refuse_several_uses_of_standard_input(command.vault.passphrase.standard_input_uses() +
                                         (!key.empty() && is_standard_input(key) ? 1 : 0) +

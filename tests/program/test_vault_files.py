@@ -220,6 +220,68 @@ def test_get_goes_into_a_folder_or_gets_a_name(vault, tmp_path, folder):
     vault.refuse("get", "a/b/file", folder / "none" / "file", code=FAILURE, says="No such file")
 
 
+def test_links_that_lead_nowhere_are_put_as_links(vault, tmp_path):
+    targets = {"loop": "loop", "long": "t" * 300, "to the vault": vault.path, "above": ".."}
+    for name, target in targets.items():
+        os.symlink(target, tmp_path / name)
+    vault.do("put", *targets, cwd=tmp_path)
+    vault.do("export", tmp_path / "out")
+    assert {name: os.readlink(tmp_path / "out" / name) for name in targets} == {
+        name: str(target) for name, target in targets.items()}
+    vault.do("put", "--as", "one", tmp_path / "loop")
+    os.symlink("loop", vault.path / "inside")
+    vault.refuse("put", vault.path / "inside", code=USAGE, says="vault itself")
+    (vault.path / "inside").unlink()
+    vault.check()
+
+
+def test_a_pipe_that_is_named_by_a_link_is_refused(vault):
+    """A link would be put in the place of the text."""
+    result = subprocess.run([program.PAES, *vault.words("put", "--as", "x", "/dev/stdin")], input=b"text", timeout=60,
+                            capture_output=True, check=False, env=program.clean_environment())
+    assert result.returncode == USAGE and b"neither a file nor a folder" in result.stderr, result.stderr
+    assert vault.names() == []
+
+
+@pytest.mark.parametrize("option", [(), ("-f",), ("--update",)])
+def test_sources_of_one_name(vault, tmp_path, option):
+    for folder in ("a", "b"):
+        (tmp_path / folder / "both").mkdir(parents=True)
+        (tmp_path / folder / "x").write_text(f"x of {folder}")
+    (tmp_path / "c").mkdir()
+    os.symlink("target", tmp_path / "c" / "both")
+    for sources in (("a/x", "b/x"), ("a/x", "a/x"), ("a/both", "c/both"), ("c/both", "b/both/")):
+        vault.refuse("put", *option, *sources, code=USAGE, says="one name in the vault", cwd=tmp_path)
+    assert vault.names() == []
+
+
+@pytest.mark.parametrize("sources", [("a/both", "b/both"), ("a/.", "b/.")])
+def test_folders_of_one_name_become_one(vault, tmp_path, sources):
+    for folder in ("a", "b"):
+        (tmp_path / folder / "both").mkdir(parents=True)
+        (tmp_path / folder / "both" / f"of {folder}").write_text("text")
+        (tmp_path / folder / "both" / "same").write_text(folder)
+    (tmp_path / "b" / "both" / "same").write_text("longer")
+    result = run(*vault.words("put", *sources), cwd=tmp_path)
+    assert result.code == SOME_FAILED and "exists already" in result.err, result.err
+    assert vault.names() == [b"both", b"both/of a", b"both/of b", b"both/same"]
+    assert vault.do("cat", "both/same").out == b"a"
+    for option in ("-f", "--update"):
+        vault.do("put", option, "--to", option, *sources, cwd=tmp_path)
+        assert vault.do("cat", f"/{option}/both/same").out == b"longer"
+        assert len(vault.names()) == (9 if option == "-f" else 14)
+    vault.check()
+
+
+def test_the_last_of_two_files_of_one_name_stays(vault, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same").write_text("text of " + folder)
+    vault.do("put", "-f", "a/.", "b/.", cwd=tmp_path)
+    assert vault.do("cat", "same").out == b"text of b"
+    vault.check()
+
+
 def test_put_from_standard_input(vault, tmp_path):
     text = text_of(1_000_000)
     vault.do("put", "--as", "from/pipe", "-", stdin=text)
@@ -241,6 +303,75 @@ def test_a_vault_is_not_put_into_itself(vault, source):
     assert program.tree(vault.path) == before
 
 
+@pytest.mark.parametrize("source", ["source", "source/shown", "source/shown/gocryptfs.conf"])
+def test_a_vault_that_is_mounted_in_a_source_is_left_out(vault, tmp_path, mount_space, source):
+    shown = tmp_path / "source" / "shown"
+    shown.mkdir(parents=True)
+    (tmp_path / "source" / "file").write_text("text")
+    script = 'mount --bind "$1" "$2" || exit 99; shift 2; ulimit -f 1000; exec timeout 20 "$@"'
+    words = (program.PAES, *vault.words("put", tmp_path / source))
+    before = program.tree(vault.path)
+    done = subprocess.run([*mount_space, "sh", "-c", script, "sh", vault.path, shown, *words], capture_output=True,
+                          env=program.clean_environment(), timeout=program.TIMEOUT_S, check=False)
+    if done.returncode == 99:
+        pytest.skip(f"no mounts in a namespace here: {done.stderr.decode().strip()}")
+    if done.returncode == 124:
+        subprocess.run(["rm", "-rf", vault.path], check=False)  # too deep for what clears the folders of tests
+    assert b"vault itself" in done.stderr, done.stderr
+    if source == "source":
+        assert done.returncode == SOME_FAILED
+        assert vault.names() == [b"source", b"source/file"]
+        vault.check()
+    else:
+        assert done.returncode == USAGE
+        assert program.tree(vault.path) == before
+
+
+@pytest.mark.parametrize("command", ["get vault", "get -f vault", "export", "export -f", "get file", "export to a new folder",
+                                     "get to a dangling link"])
+def test_a_vault_below_the_destination_is_not_written_into(vault, tmp_path, command):
+    """What is in the vault has the vault's own name, or DEST leads there by the working folder or a link."""
+    tree = tmp_path / "vault"
+    (tree / "sub").mkdir(parents=True)
+    for name in ("gocryptfs.conf", "sub/file"):
+        (tree / name).write_text("text")
+    vault.do("put", tree, tree / "sub" / "file")
+    before = program.tree(vault.path)
+    folder, words = {
+        "get vault": (vault.path.parent, ("get", "vault")),
+        "get -f vault": (vault.path.parent, ("get", "-f", "vault", ".")),
+        "export": (vault.path.parent, ("export", ".")),
+        "export -f": (vault.path.parent, ("export", "-f", ".")),
+        "get file": (vault.path, ("get", "file", "new")),
+        "export to a new folder": (vault.path, ("export", "new")),
+        "get to a dangling link": (tmp_path, ("get", "file", "link")),
+    }[command]
+    os.symlink(tmp_path / "other", tmp_path / "link")
+    os.symlink(vault.path / "new", tmp_path / "other")
+    vault.refuse(*words, code=USAGE, says="lies in the vault itself|is the vault itself", cwd=folder)
+    assert program.tree(vault.path) == before
+
+
+@pytest.mark.parametrize("place", ["shown", "shown/new", "above"])
+def test_a_vault_that_a_mount_shows_is_not_written_into(vault, tmp_path, mount_space, place):
+    (tmp_path / "file").write_text("text")
+    vault.do("put", tmp_path / "file", *(["--to", vault.path.name] if place == "above" else []))
+    before = program.tree(vault.path)
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    where = tmp_path / "above" / vault.path.name if place == "above" else shown
+    where.mkdir(parents=True, exist_ok=True)
+    script = 'mount --bind "$1" "$2" || exit 99; shift 2; "$@"'
+    for words in (("export", "-f"), ("get", "-f", vault.path.name if place == "above" else "file")):
+        words = (program.PAES, *vault.words(*words, tmp_path / place))
+        done = subprocess.run([*mount_space, "sh", "-c", script, "sh", vault.path, where, *words], capture_output=True,
+                              env=program.clean_environment(), timeout=program.TIMEOUT_S, check=False)
+        if done.returncode == 99:
+            pytest.skip(f"no mounts in a namespace here: {done.stderr.decode().strip()}")
+        assert done.returncode == USAGE and b"the vault itself" in done.stderr, done.stderr
+    assert program.tree(vault.path) == before
+
+
 @pytest.mark.parametrize("place", ["vault", "vault/new", "vault/../vault/x"])
 def test_nothing_in_the_plain_is_written_into_a_vault(vault, tmp_path, place):
     (tmp_path / "file").write_text("text")
@@ -249,6 +380,20 @@ def test_nothing_in_the_plain_is_written_into_a_vault(vault, tmp_path, place):
     vault.refuse("get", "file", place, code=USAGE, says="lies in the vault", cwd=vault.path.parent)
     vault.refuse("export", place, code=USAGE, says="lies in the vault", cwd=vault.path.parent)
     assert program.tree(vault.path) == before
+
+
+def test_standard_output_is_no_destination(vault, tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "file").write_text("text")
+    vault.do("put", tmp_path / "file")
+    new = ("--new-passphrase-file", vault.pass_file)
+    for words in (("get", "file", "-"), ("get", "-f", "file", "-"), ("export", "-"),
+                  ("passwd", *new, "--new-config", "-")):
+        vault.refuse(*words, code=USAGE, says="standard output", cwd=here)
+        assert list(here.iterdir()) == []
+    vault.do("get", "file", "./-", cwd=here)
+    assert (here / "-").read_text() == "text"
 
 
 def test_paths_that_lead_nowhere(vault, tmp_path):
@@ -327,6 +472,31 @@ def test_get_replaces_nothing_by_itself(vault, tmp_path, folder):
     vault.do("export", "-f", folder)
     assert (folder / "file").read_text() == "of the vault" and os.readlink(folder / "link") == "target"
     assert sorted(os.listdir(folder)) == ["file", "link"]
+
+
+@pytest.mark.parametrize("option", ["--update", "-f"])
+@pytest.mark.parametrize("what", ["passphrase", "config", "master key"])
+def test_get_replaces_no_file_that_opens_the_vault(tmp_path, folder, what, option):
+    vault = Vault(tmp_path / "own", "--master-key-out", tmp_path / "key")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "mine").write_text("of the vault")
+    os.symlink("target", source / "link")
+    vault.do("put", source, source / "mine")
+    configuration = vault.path / "gocryptfs.conf"
+    key = {"passphrase": ("--passphrase-file", "mine"), "config": (*vault.key, "--config", "mine"),
+           "master key": ("--master-key", "mine")}[what]
+    before = {"passphrase": vault.pass_file, "config": configuration, "master key": tmp_path / "key"}[what].read_bytes()
+    (folder / "mine").write_bytes(before)
+    for destination in (".", "mine"):
+        fail("vault", "get", option, *key, vault.path, "mine", destination, code=USAGE, says=f"is the file of the {what}",
+             cwd=folder)
+    fail("vault", "get", option, *key, vault.path, "source/link", "mine", code=USAGE, says=f"is the file of the {what}",
+         cwd=folder)
+    result = run("vault", "export", option, *key, vault.path, ".", cwd=folder)
+    assert result.code == SOME_FAILED and f"is the file of the {what}" in result.err, result.err
+    assert (folder / "mine").read_bytes() == before and not (folder / "mine").is_symlink()
+    assert (folder / "source" / "mine").read_text() == "of the vault"
 
 
 def test_get_follows_no_link_below_its_folder(vault, tmp_path, folder):
