@@ -256,9 +256,13 @@ def alone_linear(measured):
     if gathered_sizes:
         here = ["; handing out and collecting the data included, ", gathered_speedup(measured, gathered_sizes[-1], count),
                 f" times as fast as one rank at {size(gathered_sizes[-1])}"]
-    doublings = sum(1 for before, after in zip([1, *counts], counts) if after == 2 * before)
-    here.append("; only one doubling of the ranks had a core for each" if doublings == 1 else "")
-    return linear(measured, count, sizes, here, "one rank's speed")
+    return linear(measured, count, sizes, [*here, doublings(counts)], "one rank's speed")
+
+
+def doublings(counts):
+    """What is to be said of numbers of ranks that had a core for each, if one of them alone is twice the one before."""
+    found = sum(1 for before, after in zip([1, *counts], counts) if after == 2 * before)
+    return "; only one doubling of the ranks had a core for each" if found == 1 else ""
 
 
 def gathered_speedup(measured, size_, ranks):
@@ -299,7 +303,7 @@ def rest(measured):
 def perfect(measured):
     """All cores, which were not measured, in words."""
     cores = measured.machine["cores"]
-    return f"{cores} core{'' if cores == 1 else 's'} would be if they scaled perfectly"
+    return f"this machine's {cores} core{'' if cores == 1 else 's'} would be if they scaled perfectly"
 
 
 def against_the_rest(measured):
@@ -340,13 +344,15 @@ def judge_cores_to_equal(measured):
     if not sizes:
         return no_device()
     largest = sizes[-1]
-    found = {"CUDA, copies included, was ": measured.value("speedup", bytes=largest, **of)}
+    found, names = {"CUDA, copies included, was ": measured.value("speedup", bytes=largest, **of)}, ["E1's figure"]
     if again := measured.of("E4").value("speedup", bytes=largest, kernel="cuda_compute", executor="cuda"):
         found["by E4, which measures the same again, "] = again
+        names.append("E4's figure")
     total, one = measured.of("E2").value("total", bytes=largest), measured.value(
         "time", bytes=largest, executor="sequential", direction="encrypt")
     if total and one:
         found["by E2's time with copies "] = derive("quotient", one, total)
+        names.append("E2's figure")
     here = [*separated([[by, speedup, " times as fast as one core"] for by, speedup in found.items()], ", "),
             f", at {size(largest)}, " + ("" if largest == SIZES[-1] else
                                          f"the largest that one core encrypted beside it, and not at {size(SIZES[-1])}, ")
@@ -354,14 +360,17 @@ def judge_cores_to_equal(measured):
     if largest < SIZES[3]:
         return Verdict("open", [*here, "; larger data, where copies weigh less, were not compared with one core"])
     equal = published("pousa/in_words/mpi_cores_to_equal_cuda")
-    parts = [part for speedup in found.values() for part in (
-        measured.is_at_least(speedup, float(equal)), measured.is_near(speedup, equal, TWICE))]
+    parts = {name: (measured.is_at_least(speedup, float(equal)), measured.is_near(speedup, equal, TWICE))
+             for name, speedup in zip(names, found.values())}
     rule = "somewhat more: at least that number of cores, and at the most twice as many, by each measurement"
-    if all(parts):
-        return Verdict("holds", here, rule)
-    is_clear = None not in parts and all(False in parts[place:place + 2] for place in range(0, len(parts), 2))
-    return Verdict("does not hold" if is_clear else "open",
-                   here if is_clear else [*here, "; they lie too near to the limit, or on both sides of it"], rule)
+    within = [name for name, both in parts.items() if all(both)]
+    beyond = [name for name, both in parts.items() if False in both]
+    if len(parts) in (len(within), len(beyond)):
+        return Verdict("holds" if within else "does not hold", here, rule)
+    near = [name for name in parts if name not in (*within, *beyond)]
+    for words, whose in (("what fails the rule", beyond), ("too near to the limit to be said", near)):
+        here += [f"; {words}: {', '.join(whose)}"] if whose else []
+    return Verdict("open", here, rule)
 
 
 LINEAR, IN_PART = 90, 60  # per cent of perfect scaling

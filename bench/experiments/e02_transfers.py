@@ -53,12 +53,17 @@ def judge_influence(measured, sizes):
     who = f"{threads[-1]} threads" if threads else e01.perfect(measured)
     parts = [derive("percent for both", *(measured.value(part, bytes=largest)
                                           for part in ("host to device", "device to host", "total")))]
-    # The smallest size is the claim's own exception.
-    return judged([(size(size_), is_below) for size_, is_below in below.items() if size_ != sizes[0]],
-                  ["with the copies, ", *parts, " % of the whole, CUDA was ", ratio,
-                   f" times as fast as {'one core' if least > 1 else who} at {size(largest)}",
-                   f", and not faster than {who} at {size(sizes[0])}" if below.get(sizes[0]) is False else ""],
-                  f"with its copies CUDA is faster than {who}, at each size but the smallest",
+    # The smallest size is the claim's own exception, and of many cores alone.
+    one = of_processor.value("time", bytes=sizes[0], direction="encrypt", executor="sequential")
+    over_one = derive("quotient", one, measured.value("total", bytes=sizes[0])) if one else None
+    smallest = [(f"one core at {size(sizes[0])}", measured.is_more(over_one, 1))] if one else []
+    return judged([*((size(size_), is_below) for size_, is_below in below.items() if size_ != sizes[0]), *smallest],
+                  [f"at {size(largest)}, with the copies, which were ", *parts, " % of the whole, CUDA was ", ratio,
+                   f" times as fast as {'one core' if least > 1 else who}",
+                   *([f"; at {size(sizes[0])} it was ", over_one, " times as fast as one core"] if one else []),
+                   f", and{'' if one else f' at {size(sizes[0])}'} not faster than {who}" if below.get(sizes[0]) is False else ""],
+                  f"with its copies CUDA is faster than {who}, at each size but the smallest, and at that one than one core",
+                  [] if one else [f"one core was not measured at {size(sizes[0])}"],
                   by=[ratio for ratio, _ in ratios.values()])
 
 

@@ -67,7 +67,7 @@ def record_ranks(lab, rows, size_):
 
 HELD = 95  # per cent less; about what is claimed
 TIMES = 100 / (100 - HELD)  # as fast, which is as much
-NEAR = 5  # per cent on either side of a range, or of a similar figure
+NEAR = 5  # points, percentages of the time: on either side of a range, or of a similar figure
 NO_DEVICE = ["no CUDA device was measured"]
 WAYS = {", copies included": ("time", "ratio to compute"),
         ", without copies": ("time without copies", "ratio to compute without copies")}
@@ -195,7 +195,7 @@ REDUCED = f"less time by at least {HELD} %, at the largest size"
 
 
 def similar(measured, ratio, other):
-    """Whether two reductions are within NEAR per cent of the time of each other, with the rounds of both."""
+    """Whether two reductions are within NEAR points of each other, with the rounds of both."""
     off = {sign: [1 / (as_shown(one) * (1 + sign * measured.doubt(one))) for one in (ratio, other)] for sign in (-1, 1)}
     apart = abs(1 / as_shown(ratio) - 1 / as_shown(other))
     doubt = sum(abs(low - high) / 2 for low, high in zip(off[1], off[-1]))
@@ -216,7 +216,7 @@ def judge_reduction(measured, key, similar_to=()):
         its_name, _, its_ratio, its_less = largest_reduction(measured, other)
         parts.append((f"similar to {its_name}", similar(measured, ratio, its_ratio)))
         here += [", and ", its_less, f" % less on {its_name}"]
-    rule = f"{REDUCED}, and within {NEAR} per cent of the time of each other" if similar_to else REDUCED
+    rule = f"{REDUCED}, and within {NEAR} points of each other" if similar_to else REDUCED
     return judged(parts, here, rule, [NOT_MEASURED[key] for key in missing])
 
 
@@ -241,7 +241,7 @@ def judge_reduction_cuda(measured):
     # Which of the two is meant is not said.
     better = max(ways, key=lambda parts: ("open", "does not hold", "in part", "holds").index(
         by_parts(part for _, part in parts)))
-    return judged(better, here, f"within {NEAR} % of the range on either side at each size from 512 KiB on, with the copies or "
+    return judged(better, here, f"within {NEAR} points of the range on either side at each size from 512 KiB on, with the copies or "
                   "without them, and less than what all other executors save",
                   [NOT_MEASURED[key] for key in NOT_MEASURED if key not in executors(measured)],
                   [value for values in least.values() for value in values.values()])

@@ -82,7 +82,9 @@ def judge_outer_loop(measured, last, count, cores):
     if not parts:
         return Verdict("open", [*here, "; there was no core for each thread"])
     return judged(parts, here, "steps that are parallel within a block take longer than threads across blocks, where each "
-                  "thread has a core")
+                  "thread has a core", [*([] if NAMES["nested"] in dict(parts) else ["nested regions with a core for each thread were not "
+                                                                                 "measured"]),
+                                        "no figure is with a setting that limits nesting"])
 
 
 def no_device():

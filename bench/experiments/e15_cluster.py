@@ -135,7 +135,8 @@ def judge_linear(measured, sizes, counts):
     if ranks is None:
         return Verdict("open", [without_cores(measured, counts)])
     job = job_of(measured, ranks)
-    more = [*one_rank(measured, sizes), f"; the ranks ran on {place(job)}"]
+    with_cores = [count for count in counts if not job_of(measured, count)["oversubscribed"]]
+    more = [*one_rank(measured, sizes), f"; the ranks ran on {place(job)}", e01.doublings(with_cores)]
     verdict = e01.linear(measured, ranks, sizes, more, "the sequential program's speed")
     return e01.agreeing(verdict, "E1", e01.alone_linear(measured.of("E1"))) if job["machines"] == 1 else verdict
 

@@ -96,7 +96,8 @@ def judge_latency(measured):
     least = growth["compute"] if float(growth["compute"]) > 1 else 1
     return judged([(PLACES[place], measured.is_more(growth[place], least)) for place in MEMORIES], here,
                   "with tables in each memory, more thread blocks of one size, with at least twice the threads, raise the rate, and "
-                  "more so than with computing; the largest size of which there is room for two counts",
+                  "more so than with computing; the largest size of which there is room for two counts; if not, no latency is left "
+                  "that more threads could hide",
                   by=[growth["compute"]])
 
 

@@ -120,7 +120,8 @@ def judge_cost(measured):
                   "an agreement takes longer than to encrypt as many bytes as it agrees upon, and threads and ranks make a batch of "
                   "them faster", [f"{words} not measured" for executor, words in (
                       ("openmp", "threads with a core each were"), ("mpi", "ranks with a core each were"))
-                                  if executor not in [of["executor"] for _, of in runs]])
+                                  if executor not in [of["executor"] for _, of in runs]]
+                  + ["what such a cipher adds to a text was not measured"])
 
 
 def panel(measured):
