@@ -28,7 +28,7 @@ class Choices {
   explicit Choices(Bytes input) : rest_(input) {}
   std::size_t below(std::size_t limit) {
     const Buffer two = bytes(2);
-    return (two[0] | two[1] << 8) % limit;
+    return (two[0] + std::size_t{256} * two[1]) % limit;
   }
   Buffer bytes(std::size_t count) {
     Buffer taken(count);
@@ -78,7 +78,7 @@ void check_raw(const paes::Kernel& kernel, Choices& choices) {
   const bool is_xts = mode == paes::Mode::xts;
   const std::size_t keys[] = {16, 24, 32};
   const std::size_t key_bytes = !is_aes  ? 24
-                                : is_xts ? 32 << choices.below(2)
+                                : is_xts ? std::size_t{32} << choices.below(2)
                                          : keys[choices.below(3)];
   const std::size_t unit = is_xts && choices.below(2) != 0 ? 16 + choices.below(600) : 0;
   Buffer key_value = choices.bytes(key_bytes);

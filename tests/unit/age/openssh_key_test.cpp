@@ -271,7 +271,7 @@ TEST(SshIdentityFile, DerOfAnotherLengthIsRefused) {
     ASSERT_EQ(whole[1], 0x82);
     longer = whole;
     longer.insert(longer.end(), {0x05, 0x00});
-    const unsigned inside = (longer[2] << 8 | longer[3]) + 2U;
+    const unsigned inside = 256U * longer[2] + longer[3] + 2U;
     longer[2] = static_cast<std::uint8_t>(inside >> 8);
     longer[3] = static_cast<std::uint8_t>(inside);
     if (name == "rsa_pkcs1") {  // PKCS #8 may have attributes there
