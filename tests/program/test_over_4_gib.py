@@ -17,6 +17,8 @@ EDGE = 1 << 32
 TEXT_BYTES = EDGE + 5 * container.TEXT_BYTES + 333
 STEP_BYTES = 4 << 20
 
+pytestmark = pytest.mark.skipif(os.environ.get("PAES_EXHAUSTIVE") != "1", reason="takes minutes: PAES_EXHAUSTIVE=1")
+
 
 @pytest.fixture(scope="module")
 def roomy():
