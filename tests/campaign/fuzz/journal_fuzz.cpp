@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fuzz/property.hpp"
+#include "stream/container/extent.hpp"
 #include "stream/resume/journal.hpp"
 
 namespace {
@@ -15,7 +16,7 @@ using paes::stream::JournalHeader;
 using paes::stream::JournalRecord;
 
 void check_records(const JournalClaims& claims, Bytes records) {
-  constexpr std::uint64_t stripe_bytes = std::uint64_t{4} << 20;
+  const std::uint64_t stripe_bytes = paes::stream::stripe_chunks * claims.chunking.text_bytes;
   std::uint64_t written = 0;
   for (std::size_t at = 0; at + sizeof(JournalRecord) <= records.size();
        at += sizeof(JournalRecord)) {
@@ -46,7 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   require(claims->work == paes::stream::JournalKind::encrypt ||
               claims->work == paes::stream::JournalKind::decrypt,
           "there are two kinds of work");
-  require(claims->text_bytes <= std::uint64_t{1} << 52, "no text is longer than a payload's");
+  const paes::Chunking& chunking = claims->chunking;
+  require(claims->text_bytes <= chunking.max_chunks * chunking.text_bytes,
+          "no text is longer than a payload's");
   require(claims->complete_text_bytes == 0, "a header has no records");
   check_records(*claims, input.subspan(sizeof(JournalHeader)));
   return 0;
