@@ -166,7 +166,7 @@ struct VectorModes {
   // an instruction that it has anyway.
   template <bool Inverse, Design For, unsigned Count>
   struct TweakMasks {
-    // Of this flight, and of the next. With few registers they are in memory and take turns.
+    // Those of this flight and the next. With few registers they are in memory and take turns.
     Register mask[2][Count];
     unsigned turn = 0;
     Register whitening;   // added to a text and its mask, gives what the first round takes

@@ -200,7 +200,7 @@ TEST_F(ResumedAgeFile, OtherTextUnderAForgedStampStartsAfreshOverWhatIsWritten) 
   expect_afresh(why);
 }
 
-// Of the last stripe, whose last chunk has a nonce like no other.
+// The last stripe is meant, whose last chunk has a nonce like no other.
 TEST_F(ResumedAgeFile, OtherTextOfTheLastChunkStartsAfresh) {
   interrupt_encryption(2);
   change_and_forge_the_stamp(text_.size() - 1, 2);
