@@ -140,11 +140,7 @@ WrappedKey HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) cons
           {std::string(post_quantum_label)}};
 }
 
-std::string HybridRecipient::text() const {
-  std::string text(bech32::text_length(recipient_part, key_.size()), '\0');
-  bech32::encode(recipient_part, key_, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-  return text;
-}
+std::string HybridRecipient::text() const { return bech32::encode(recipient_part, key_); }
 
 std::optional<SecretBytes> HybridIdentity::unwrap(std::span<const Stanza> stanzas,
                                                   Effort& effort) const {

@@ -48,12 +48,6 @@ std::string arguments_of(std::string_view type, Bytes encapsulation, Bytes point
          base64::encode(encapsulation);
 }
 
-std::string text_of(std::string_view human_part, Bytes key) {
-  std::string text(bech32::text_length(human_part, key.size()), '\0');
-  bech32::encode(human_part, key, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-  return text;
-}
-
 Error not_a_key(const std::string& name) {
   return {ErrorCode::usage, name + ": is not a tagged key that anybody could have made"};
 }
@@ -82,7 +76,7 @@ class TaggedRecipient final : public RecipientKey {
     return {{{arguments_of(tagged_type, share, key_),
               hpke::seal(hpke::p256, secret, bytes_of(info_of(tagged_type)), file_key)}}};
   }
-  [[nodiscard]] std::string text() const override { return text_of(tagged_part, key_); }
+  [[nodiscard]] std::string text() const override { return bech32::encode(tagged_part, key_); }
 
  private:
   TaggedPublicKey key_;
@@ -122,7 +116,7 @@ class HybridTaggedRecipient final : public RecipientKey {
                          file_key)}},
             {std::string(post_quantum_label)}};
   }
-  [[nodiscard]] std::string text() const override { return text_of(hybrid_part, key_); }
+  [[nodiscard]] std::string text() const override { return bech32::encode(hybrid_part, key_); }
 
  private:
   [[nodiscard]] Bytes point() const noexcept { return Bytes(key_).last(p256_point_bytes); }

@@ -93,11 +93,7 @@ WrappedKey X25519Recipient::wrap(Bytes file_key, const WaitReady& /*wait*/) cons
             wrap_file_key(wrap_key, file_key)}}};
 }
 
-std::string X25519Recipient::text() const {
-  std::string text(bech32::text_length(recipient_part), '\0');
-  bech32::encode(recipient_part, key_, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-  return text;
-}
+std::string X25519Recipient::text() const { return bech32::encode(recipient_part, key_); }
 
 X25519Identity::X25519Identity(SecretKey key) : key_(std::move(key)) {
   libcrypto::x25519_public_key(*key_, public_key_);

@@ -315,6 +315,12 @@ void encode(std::string_view human_part, Bytes data, MutableBytes text) {
                  [&](std::uint8_t symbol) { return character_of(symbol, alphabet); });
 }
 
+std::string encode(std::string_view human_part, Bytes data) {
+  std::string text(text_length(human_part, data.size()), '\0');
+  encode(human_part, data, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  return text;
+}
+
 Decoded decode(std::string_view text, std::string_view human_part, MutableBytes data) {
   if (!text.starts_with(human_part) || !text.substr(human_part.size()).starts_with('1')) {
     return Decoded::other_kind;

@@ -100,6 +100,8 @@ enum class Decoded { good, other_kind, bad_length, bad_character, bad_checksum, 
 
 // `human_part` has the letter case in which the whole text is written.
 void encode(std::string_view human_part, Bytes data, MutableBytes text);
+// The text of what is public.
+[[nodiscard]] std::string encode(std::string_view human_part, Bytes data);
 
 // `data` has a meaning only if the result is good; if it is secret, the caller wipes it in any
 // case. A text that holds another number of bytes is of bad length.
