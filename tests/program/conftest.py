@@ -20,6 +20,13 @@ def pytest_configure(config):
             raise pytest.UsageError(f"{needed} is missing (Debian package age)")
 
 
+def pytest_sessionfinish(session, exitstatus):
+    """pytest keeps a folder that it was told to use."""
+    folder = session.config.option.basetemp
+    if exitstatus == 0 and folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @dataclass
 class KeyPair:
     path: Path
