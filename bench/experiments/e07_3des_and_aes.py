@@ -5,7 +5,7 @@ import contextlib
 import itertools
 
 from laboratory import contests, device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged, separated
 from laboratory.judgement import QUARTER, TENTH, TWICE, in_steps
 from laboratory.published import kibibytes, label, value as published
 from laboratory.values import derive, given, size
@@ -111,7 +111,7 @@ def judge_slower(measured, executor):
     near = [measured.is_near(ratio, claimed, TWICE) for ratio in ratios]
     slower = [measured.is_more(ratio, 1) for ratio in ratios]
     return Verdict(in_steps(False if False in near else None if None in near else True, any(slower)), here,
-                   "from half to twice as many times as is said, in both directions, at the largest size; in part: longer")
+                   "from half to twice as many times as is said, in both directions, at the largest size; in part: longer", tuple(ratios))
 
 
 def ctr_to_ecb(measured):
@@ -131,18 +131,20 @@ def fastest_ctr(measured):
         if sizes := measured.factors("bytes", RATE, cipher=f"{cipher}-ctr", **of):
             rates = [measured.value(RATE, cipher=f"{cipher}-{mode}", bytes=sizes[-1], **of) for mode in ("ecb", "ctr")]
             if all(rates):
-                words += [", and " if words else "; with the fastest kernels ", derive("quotient", *rates),
+                words += [" and " if words else "; with the fastest kernels on one core ", derive("quotient", *rates),
                           f" times to encrypt {size(sizes[-1])} with {name}"]
     return words
 
 
 def judge_ctr(measured):
     """In speed, and on a device in speedup as well."""
-    parts, here = [], []
+    parts, found, by = [], {}, []
     for executor, direction, name, size_, ratio in ctr_to_ecb(measured):
         parts.append((f"{name} ({direction}, {WHERE[executor]})", measured.is_near(ratio, 1, TENTH)))
-        here += ["; " if here else "CTR took ", ratio,
-                 f" times as long as ECB to {direction} {size(size_)} {WHERE[executor]} with {name}"]
+        found.setdefault(f"{WHERE[executor]} to {direction} {size(size_)} ", []).append([ratio, f" ({name})"])
+        by.append(ratio)
+    here = ["CTR took as many times as long as ECB: ",
+            *separated([[where, *separated(ratios, " and ")] for where, ratios in found.items()], ", ")]
     missing = ["the speedup was not compared, for no CUDA device was measured"]
     for name, cipher in NAMES.items():
         gains = [speedups_on_device(measured, f"{cipher}-{mode}") for mode in ("ecb", "ctr")]
@@ -150,10 +152,11 @@ def judge_ctr(measured):
             missing = []
             ratio = derive("quotient", gains[1][sizes[-1]], gains[0][sizes[-1]])
             parts.append((f"the speedup with {name}", measured.is_near(ratio, 1, TENTH)))
+            by.append(ratio)
             here += [f"; CTR's speedup with {name} was ", ratio, f" times ECB's to encrypt {size(sizes[-1])}"]
     return judged(parts, [*here, *fastest_ctr(measured)],
                   "where every step is computed, times and speedups are within a tenth of each other, at the largest size",
-                  missing)
+                  missing, by)
 
 
 def judge_constant(measured):
@@ -211,8 +214,8 @@ def judge_crossover(measured):
         core, device_ = crossing(measured, cipher)
         is_there = core is not None and device_ is not None
         claimed = KB * float(kibibytes(f"pizzuti/sequential_faster_below/{name}"))
-        held += [(f"a size for {cipher}", is_there),
-                 (f"the size that is said of {cipher}", is_there and core <= claimed <= device_)]
+        held += [(f"such sizes with {cipher}", is_there),
+                 (f"where the published size for {cipher} lies", is_there and core <= claimed <= device_)]
         speedups = speedups_on_device(measured, cipher)
         by += speedups.values()
         here += ["; " if here else "to encrypt with ", f"{cipher}: one core was faster ",
@@ -221,8 +224,8 @@ def judge_crossover(measured):
                  *([f"from {size(device_)} on, where it was ", speedups[device_], " times as fast"] if device_ is not None
                    else ["not at the largest size"])]
     return judged(held, [*here, f", {words_of_way(measured)}"],
-                  "with each cipher there is such a size, and the one that is said is not below the last at which one core is "
-                  "faster, nor above the first from which the device is", by=by)
+                  "with each cipher one core is faster up to some size and the device from some size on, and the published size lies "
+                  "between the two", by=by)
 
 
 def judge_parallel_3des(measured):

@@ -202,7 +202,7 @@ def judge_static(measured, blocks, files, cores):
                   [f"handed out block by block to {count} threads, dynamic ran at ", ratios[largest],
                    f" of static's rate on {size(largest)}",
                    *([", and at ", best("least", others), " to ", best("most", others), " on smaller data"] if others else []),
-                   *in_pieces], "in blocks, static is faster on the largest data")
+                   *in_pieces], "in blocks, static is faster on the largest data", by=[ratios[largest]])
 
 
 LEVEL = 0.25  # of what perfect scaling adds: with less, a speedup stays where it is
@@ -306,7 +306,7 @@ def show(measured):
             panels += panels_of(runs, cores)
             tables.append(table_of(runs, cores))
     if not files.within(cores):
-        why = "no number of threads above one had a core for each" if files.sizes else "no file was measured"
+        why = measured.none_above_one("threads") if files.sizes else "no file was measured"
         return Shown({name: Verdict("open", [why]) for name in EXPERIMENT.judges}, panels, tables)
     return Shown({"meyer.static-better": judge_static(measured, blocks, files, cores),
                   "meyer.dynamic-levels-off": judge_levelling(measured, blocks, cores),

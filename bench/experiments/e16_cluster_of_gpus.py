@@ -93,10 +93,11 @@ def judge(measured, sizes):
         return Verdict("open", [f"{ranks} ranks shared {devices(job)}, which is no cluster of GPUs; they took ",
                                 measured.value("time to one", way="cluster", ranks=ranks, bytes=sizes[-1]),
                                 f" times as long as one GPU in fragments at {size(sizes[-1])}"])
-    held, here = [], []
+    held, here, by = [], [], []
     for ranks, job in own.items():
         ratio = measured.value("time to one", way="cluster", ranks=ranks, bytes=sizes[-1])
         held.append((f"{ranks} ranks", measured.is_more(ratio, 1)))
+        by.append(ratio)
         parts = [measured.value(f"{phase} time", way="cluster", ranks=ranks, bytes=sizes[-1]) for phase in PHASES]
         share = derive("percent for both", parts[0], parts[2],
                        measured.value("time", way="cluster", ranks=ranks, bytes=sizes[-1]))
@@ -105,7 +106,7 @@ def judge(measured, sizes):
                  " % of it to hand out the data and to collect it"]
     beyond = "beyond" if sizes[-1] > job["memory_bytes"] else "within"
     return judged(held, [*here, f"; the data was {beyond} the GPU's memory of {size(job['memory_bytes'])}"],
-                  "each number of ranks takes longer than one GPU in fragments, at the largest size")
+                  "each number of ranks takes longer than one GPU in fragments, at the largest size", by=by)
 
 
 def show(measured):

@@ -109,11 +109,13 @@ def judge_cost(measured):
     here = ["in the time of one agreement with X25519 AES-256-CTR encrypts ", counts["aes-256-ctr"], " bytes and ChaCha20 ",
             counts["chacha20"], ", on one core, where a shared key needs no agreement"]
     if not runs:
-        return Verdict("open", [*here, "; no number of threads or ranks above one had a core for each"])
+        return Verdict("open", [*here, f"; {measured.none_above_one('threads', 'ranks')}"])
     parts = [(f"the cost beside {NAMES[cipher]}", measured.is_more(counts[cipher], bytes_ // items)) for cipher in CIPHERS]
+    by = list(counts.values())
     for words, of in runs:
         mine, *others = (measured.value("speedup", algorithm=name, **of) for name in (AGREEMENT, *CIPHERS))
         parts.append((f"the gain with {words}", measured.is_more(mine, 1)))
+        by.append(mine)
         here += [f"; with {words} X25519 was ", mine, " times as fast, AES-256-CTR ", others[0], ", ChaCha20 ", others[1]]
     return judged(parts, [*here, "; the public key that each side sends for it has ", given(bytes_ // items),
                           " bytes, which no shared key needs"],
@@ -121,7 +123,7 @@ def judge_cost(measured):
                   "them faster", [f"{words} not measured" for executor, words in (
                       ("openmp", "threads with a core each were"), ("mpi", "ranks with a core each were"))
                                   if executor not in [of["executor"] for _, of in runs]]
-                  + ["what such a cipher adds to a text was not measured"])
+                  + ["what such a cipher adds to a text was not measured"], by)
 
 
 def panel(measured):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import judgement
-from .values import Value, derive
+from .values import Value, derive, size
 
 OURS = "ours"  # in place of a claim, where an experiment answers a question that no study asked
 
@@ -99,8 +99,8 @@ class Counterpart:
 class Verdict:
     """What the figures say of a claim. `outcome`: holds, in part, does not hold, answered (an outlook of the study),
     ours, open. `here`: str and Value, which are joined into a sentence. `rule`: by what a figure passes, as a sentence
-    without its full stop; each verdict that judges has one. `by`: Values that the rule compares as well, and that the
-    sentence does not name."""
+    without its full stop; each verdict that judges has one. `by`: the Values that the rule compares; without them, they are
+    those that the sentence names."""
 
     outcome: str
     here: list
@@ -108,8 +108,13 @@ class Verdict:
     by: tuple = ()
 
     @property
+    def named(self):
+        return [part for part in self.here if isinstance(part, Value)]
+
+    @property
     def figures(self):
-        return [part for part in (*self.here, *self.by) if isinstance(part, Value)]
+        """What the verdict rests on."""
+        return list(self.by) or self.named
 
 
 def judged(parts, here, rule, missing=(), by=()):
@@ -118,12 +123,34 @@ def judged(parts, here, rule, missing=(), by=()):
     `missing`: parts of the claim that were not measured, so that it holds in part at the most. `by`: as in Verdict."""
     parts = list(parts)
     outcome = judgement.by_parts(part for _, part in parts)
-    failed, unclear = ([name for name, part in parts if part is said] for said in (False, None))
-    for words, names in (("what fails the rule", failed if outcome != "does not hold" else []),
-                         ("too near to the limit to be said", unclear)):
-        here = [*here, *([f"; {words}: {', '.join(dict.fromkeys(names))}"] if names else [])]
-    here = [*here, *(f"; {what}" for what in missing)]
+    here = [*here, *without_passing(parts, outcome), *(f"; {what}" for what in missing)]
     return Verdict("in part" if missing and outcome == "holds" else outcome, here, rule, tuple(by))
+
+
+FEW = 2  # parts that are named even if the same is said of all
+
+
+def without_passing(parts, outcome):
+    """What is to be said of parts that fail, unless all do, and of those that are too near to the limit."""
+    failed, unclear = ([name for name, part in parts if part is said] for said in (False, None))
+    if failed and outcome != "does not hold":
+        yield f"; what fails the rule: {', '.join(dict.fromkeys(failed))}"
+    if len(unclear) == len(parts) > FEW:
+        yield "; all of them are too near to the limit to be said"
+    elif unclear:
+        yield f"; too near to the limit to be said: {', '.join(dict.fromkeys(unclear))}"
+
+
+def separated(parts, by="; "):
+    """Lists of words and numbers as one list."""
+    return [word for number, part in enumerate(parts) for word in ((by, *part) if number else part)]
+
+
+def largest_and_least(ratios, what):
+    """Parts of a sentence on ratios by size: the one of the largest size, and the least if that is of another."""
+    largest, least = list(ratios)[-1], min(ratios, key=lambda size_: float(ratios[size_]))
+    return [ratios[largest], f" times {what} ({size(largest)})",
+            *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else [])]
 
 
 @dataclass
@@ -221,6 +248,11 @@ class Measured:
 
     def is_at_least(self, value, limit):
         return judgement.is_at_least(value, limit, self.doubt(value))
+
+    def none_above_one(self, *factors):
+        """Why no number of threads, or of ranks, above one can be judged: none was run, or none had the cores."""
+        were_run = any(count > 1 for factor in factors for count in self.factors(factor))
+        return f"no number of {' or '.join(factors)} above one {'had a core for each' if were_run else 'was run'}"
 
     def why_not(self, what):
         """Why something was left out; empty if nobody said so."""

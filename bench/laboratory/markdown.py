@@ -26,20 +26,28 @@ def caption(made):
 
 def asked(experiment, names):
     """The claims that a verdict is about, each with its source."""
-    sources = (asked_for(experiment, name) for name in names)
-    return "; ".join(f"{source}: {words(sentence)}" for source, sentence in sources)
+    return [f"{source}: {words(sentence)}" for source, sentence in (asked_for(experiment, name) for name in names)]
 
 
 def verdict(experiment, names, said):
-    """Claims, what they come to here, and by which figures."""
+    """An item of a list: claims, what they come to here, and by which figures. Several claims are a list in it."""
+    outcome = f"**{capital(OUTCOMES[said.outcome])}.**"
     if said.here == [NOT_RUN]:
-        return f"**{capital(OUTCOMES[said.outcome])}.** {capital(NOT_RUN)}."
-    return f"**{capital(OUTCOMES[said.outcome])}.** {asked(experiment, names)}. Here: {found(said)}."
+        return f"- {outcome} {capital(NOT_RUN)}."
+    claimed = asked(experiment, names)
+    if len(claimed) == 1:
+        return f"- {outcome} {claimed[0]}. Here: {found(said)}."
+    return "\n".join([f"- {outcome} Here: {found(said)}.", *(f"  - {one}." for one in claimed)])
 
 
-def found(said):
+def found(said, before_rule=". "):
     """What a verdict says of this machine, and by what rule."""
-    return f"{words(said.here)}{f'. Rule: {said.rule}' if said.rule else ''}"
+    return f"{words(said.here)}{f'{before_rule}Rule: {said.rule}' if said.rule else ''}"
+
+
+def row(experiment, names, said):
+    """Cells of a table: claims, outcome, figures. A line of its own has each claim, and the rule."""
+    return "<br>".join(asked(experiment, names)), OUTCOMES[said.outcome], found(said, ".<br>")
 
 
 def told(name):
@@ -68,7 +76,7 @@ def capital(text):
 def one(experiment, document):
     shown_, entry = presentation(experiment, document)
     lines = [f"**{title_of(document)}**", ""]
-    lines += [f"- {verdict(experiment, names, said)}" for names, said in grouped(shown_)] + [""]
+    lines += [verdict(experiment, names, said) for names, said in grouped(shown_)] + [""]
     for made in shown_.tables:
         lines += table(made)
     lines += [f"{note}" for note in shown_.notes] + ([""] if shown_.notes else [])

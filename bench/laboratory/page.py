@@ -115,9 +115,9 @@ def verdict(experiment, names, said, file):
     outcome = f'<p class="verdict {said.outcome.replace(" ", "-")}"><strong>{OUTCOMES[said.outcome]}</strong> '
     if said.here == [NOT_RUN]:
         return f"{outcome}It was not run.</p>"
-    claimed = "; ".join(asked(experiment, name, file) for name in names)
+    claimed = ".<br>".join(asked(experiment, name, file) for name in names)
     rule = f' <span class="soft">Rule: {text(said.rule)}.</span>' if said.rule else ""
-    return f"{outcome}{claimed}. Here: {sentence(said.here, file)}.{rule}</p>"
+    return f"{outcome}{claimed}.{'<br>' if len(names) > 1 else ' '}Here: {sentence(said.here, file)}.{rule}</p>"
 
 
 def told(name, file):
@@ -221,10 +221,10 @@ def studies_beside(experiments, documents):
 JUDGING = (f"How verdicts are given: what is in doubt of figures is half the range of the rounds of each, together, or the "
            f"share of the processors that other programs used, if that is more. Where the share or a range is not known, {100 * DISTURBED:.0f} "
            "% stands for it, but nothing for the share where a device timed the figures by its own clock. Figures are compared as they are shown. "
-           f"One counts as more than another only if it is more by {100 * BUSY:.0f} % and by the doubt; it passes a limit only if the doubt does not reach across "
-           f"it. What is within the doubt is left open, and so is a claim of which only such parts are left. What is within "
+           f"One counts as more than another only if it is more by {100 * BUSY:.0f} % and by the doubt, and it passes a limit only if it passes the limit "
+           f"with the doubt added. What is within the doubt is left open, and so is a claim of which only such parts are left. What is within "
            f"{100 * BUSY:.0f} % and beyond the doubt is no difference. The range that a verdict tells is the widest of all figures "
-           "that it compares or names. Its own rule stands beside each verdict.")
+           "that its rule compares. Its own rule stands beside each verdict.")
 
 
 def make(experiments, documents, handed_in=""):

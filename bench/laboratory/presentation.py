@@ -39,6 +39,7 @@ def presentation(experiment, document, asked=None):
 
 def told(verdict, measured):
     """A verdict with the range of its rounds, or why its figures do not carry it."""
+    measured.places_of(verdict.named)  # a distilled result keeps the ranges of all figures that are named
     carried = of_several_rounds(verdict, measured)
     return with_spread(verdict, measured) if carried is verdict else carried
 
@@ -52,13 +53,13 @@ def of_several_rounds(verdict, measured):
     ratios = [row for row in rows if row["unit"] == "ratio" and "min" in row]
     if verdict.outcome in ("ours", "answered") and ratios and all(row["min"] < 1 < row["max"] for row in ratios):
         return replace(verdict, outcome="open", here=[
-            *verdict.here, "; the rounds lie on both sides of one, so that they say neither more nor less"])
+            *verdict.here, "; each of these ratios is above one in some rounds and below it in others, which settles nothing"])
     return verdict
 
 
 def with_spread(verdict, measured):
-    """A verdict that judges or answers, or that a rule leaves open, with the widest half range of the rounds among all figures
-    that it compares or names, but for those whose range an answer names itself."""
+    """A verdict that judges or answers, or that a rule leaves open, with the widest half range of the rounds among the figures
+    that its rule compares, or that an answer names without their range."""
     is_judged = verdict.outcome in JUDGED or verdict.outcome == "open" and verdict.rule
     if not is_judged and verdict.outcome not in ("ours", "answered"):
         return verdict
@@ -68,12 +69,12 @@ def with_spread(verdict, measured):
                if measured.row(place)["unit"] != "count" and place not in measured.places_of(told)}
     kept = {place: spread for place, spread in spreads.items() if spread is not None}
     here = list(verdict.here)
-    other = " without one beside it" if told else ""
     if kept:
-        here += ["; half the range of the rounds is at most ", measured.spread(max(kept, key=kept.get)), f" % of a figure{other}"]
+        here += ["; half the range of the rounds is at most ", measured.spread(max(kept, key=kept.get)),
+                 f" % of {'each of the other figures' if told else 'a figure'}"]
     if None in spreads.values():
-        here.append(f"; of {'some' if kept or told else 'these'} figures{other and ' without one beside them'} this result has not "
-                    f"kept the range{f', for which {100 * known(None):.0f} % stand' if is_judged else ''}")
+        here.append(f"; of {'some' if kept else 'the other' if told else 'these'} figures this result has not kept the "
+                    f"range{f', for which {100 * known(None):.0f} % stand' if is_judged else ''}")
     return replace(verdict, here=here)
 
 
@@ -111,8 +112,8 @@ def disturbance(experiment, document):
         return ()
     share = others(experiment, document)
     if share is None:
-        return ("what other programs used of the processors is not known, and as much as ", f"{100 * known(None):.0f}",
-                " % stands for it, but for figures that a device times by its own clock")
+        return ("how much of the processors other programs used was not recorded, and ", f"{100 * known(None):.0f}",
+                " % stands for it; it does not matter to figures that a device times by its own clock")
     return ("other programs used ", share, " % of the processors") if float(share) > 100 * BUSY else ()
 
 
