@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """E1: AES-128 with every step computed, on data of 1 KiB to 255 MiB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.experiment import (
+    Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged, largest_and_least, separated, without_passing)
 from laboratory.judgement import OUTCOMES, QUARTER, TWICE, is_at_least
-from laboratory.published import label, sizes as published_sizes, value as published, values as published_values
+from laboratory.published import label, look_up, sizes as published_sizes, value as published, values as published_values
 from laboratory.values import as_shown, derive, given, size
 
 KB, MB = 1 << 10, 1 << 20
@@ -150,11 +151,6 @@ def parallel(measured):
         yield "CUDA", dict(executor="cuda", direction="encrypt"), "one thread"
 
 
-def separated(parts, by="; "):
-    """Lists of words and numbers as one list."""
-    return [word for number, part in enumerate(parts) for word in ((by, *part) if number else part)]
-
-
 NOT_MEASURED = {"openmp": "OpenMP was not measured with a core for each of several threads",
                 "mpi": "MPI was not measured with a core for each of several ranks", "cuda": "CUDA was not measured"}
 
@@ -171,7 +167,7 @@ def judge_all_faster(measured):
         least, most = (choose(speedups.values(), key=float) for choose in (min, max))
         here.append([f"{name} was ", least, " to ", most, f" times as fast as {one}, by size"])
     if not parts:
-        return Verdict("open", ["no number of threads or ranks above one had a core for each"])
+        return Verdict("open", [measured.none_above_one("threads", "ranks")])
     return judged(parts, separated(here), "each executor is faster at each size", missing.values(), by)
 
 
@@ -199,7 +195,7 @@ def judge_openmp_like_mpi(measured):
     counts = [count for count in counts_within_cores(measured, "threads", "openmp")
               if count > 1 and count in counts_within_cores(measured, "ranks", "mpi")]
     if not counts:
-        return Verdict("open", ["threads and ranks of one number were not measured"])
+        return Verdict("open", ["no number above one was run both of threads and of ranks with a core for each"])
     count = counts[-1]
     ratios = {}
     for size_ in measured.factors("bytes", "time", executor="mpi", ranks=count):
@@ -212,8 +208,8 @@ def judge_openmp_like_mpi(measured):
     parts = [(size(size_), measured.is_near(ratio, 1, QUARTER)) for size_, ratio in ratios.items() if size_ != KB]
     here = [f"with {count} of each, ranks took ",
             *separated([[ratio, f" times as long as threads at {size(size_)}"] for size_, ratio in ratios.items()], ", ")]
-    rule = (f"above {size(KB)} the times are within a quarter of each other; at {size(KB)} ranks are faster by more than a quarter, "
-            "which is much because the two programs take no turns")
+    rule = (f"above {size(KB)}, the times of threads and ranks are within a quarter of each other; at {size(KB)}, ranks are faster by "
+            "more than a quarter, a wide margin because threads and ranks did not take turns")
     if not parts:
         return Verdict("open", [*here, "; larger data was not measured"])
     if KB not in ratios:
@@ -247,7 +243,7 @@ def agreeing(verdict, name, other):
 def alone_linear(measured):
     counts = [count for count in counts_within_cores(measured, "ranks", "mpi") if count > 1]
     if not counts:
-        return Verdict("open", ["no two numbers of ranks had a core for each rank"])
+        return Verdict("open", [measured.none_above_one("ranks")])
     count = counts[-1]
     of = dict(executor="mpi", direction="encrypt")
     sizes = measured.factors("bytes", "speedup", ranks=count, **of)
@@ -262,7 +258,7 @@ def alone_linear(measured):
 def doublings(counts):
     """What is to be said of numbers of ranks that had a core for each, if one of them alone is twice the one before."""
     found = sum(1 for before, after in zip([1, *counts], counts) if after == 2 * before)
-    return "; only one doubling of the ranks had a core for each" if found == 1 else ""
+    return "; there were cores to double the ranks only once" if found == 1 else ""
 
 
 def gathered_speedup(measured, size_, ranks):
@@ -289,38 +285,20 @@ def linear(measured, count, sizes, more, over):
              ("the time for a byte", measured.is_near(growth, 1, QUARTER))]
     if measured.is_at_least(shares[sizes[-1]], IN_PART) is False:
         parts = [(name, False) for name, _ in parts]
-    return judged(parts, here, WHAT_IS_LINEAR, by=shares.values())
+    return judged(parts, here, WHAT_IS_LINEAR, by=[*shares.values(), growth])
 
 
-def rest(measured):
-    """What against_the_rest() compares with, in words: (before the figure, who)."""
-    threads = counts_within_cores(measured, "threads", "openmp")
-    if threads:
-        return "", f"{threads[-1]} threads"
-    return "at least ", perfect(measured)
+# A device is compared with as many cores as the largest cluster had that one was compared with. No such cluster is faster
+# than its cores if they scale perfectly.
+CLUSTER = look_up("studies/pousa/cores/mpi/2")
+PERFECT = f"{CLUSTER} cores would be if they scaled perfectly"
 
 
-def perfect(measured):
-    """All cores, which were not measured, in words."""
-    cores = measured.machine["cores"]
-    return f"this machine's {cores} core{'' if cores == 1 else 's'} would be if they scaled perfectly"
-
-
-def against_the_rest(measured):
-    """(bytes, how many times as fast CUDA is as everything else) by size: as all threads where they were
-    measured, otherwise as all cores would be if they scaled perfectly."""
+def over_the_cluster(measured):
+    """{bytes: how many times as fast CUDA is as CLUSTER cores that scale perfectly}, from its speedup over one core."""
     of = dict(executor="cuda", direction="encrypt")
-    cores = measured.machine["cores"]
-    for size_ in measured.factors("bytes", "time", **of):
-        mine = measured.value("time", bytes=size_, **of)
-        threads = counts_within_cores(measured, "threads", "openmp")
-        others = measured.value("time", bytes=size_, executor="openmp", threads=threads[-1],
-                                direction="encrypt") if threads else None
-        speedup = measured.value("speedup", bytes=size_, **of)
-        if others:
-            yield size_, derive("quotient", others, mine)
-        elif speedup:
-            yield size_, derive("quotient", speedup, given(cores))
+    return {size_: derive("quotient", measured.value("speedup", bytes=size_, **of), given(CLUSTER))
+            for size_ in measured.factors("bytes", "speedup", **of)}
 
 
 def no_device():
@@ -328,14 +306,12 @@ def no_device():
 
 
 def judge_cuda_below(measured):
-    ratios = dict(against_the_rest(measured))
+    ratios = over_the_cluster(measured)
     if not ratios:
         return no_device()
-    before, who = rest(measured)
-    largest = list(ratios)[-1]
     return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
-                  [f"CUDA, copies included, was {before}", ratios[largest], f" times as fast as {who}, at {size(largest)}"],
-                  f"faster than {who}, at each size that was measured beside it", by=ratios.values())
+                  ["CUDA, copies included, was ", *largest_and_least(ratios, f"as fast as {PERFECT}")],
+                  f"CUDA is faster than {PERFECT}, at each size at which one core was measured beside it", by=ratios.values())
 
 
 def judge_cores_to_equal(measured):
@@ -362,15 +338,13 @@ def judge_cores_to_equal(measured):
     equal = published("pousa/in_words/mpi_cores_to_equal_cuda")
     parts = {name: (measured.is_at_least(speedup, float(equal)), measured.is_near(speedup, equal, TWICE))
              for name, speedup in zip(names, found.values())}
-    rule = "somewhat more: at least that number of cores, and at the most twice as many, by each measurement"
-    within = [name for name, both in parts.items() if all(both)]
-    beyond = [name for name, both in parts.items() if False in both]
-    if len(parts) in (len(within), len(beyond)):
-        return Verdict("holds" if within else "does not hold", here, rule)
-    near = [name for name in parts if name not in (*within, *beyond)]
-    for words, whose in (("what fails the rule", beyond), ("too near to the limit to be said", near)):
-        here += [f"; {words}: {', '.join(whose)}"] if whose else []
-    return Verdict("open", here, rule)
+    within = {name: True if all(both) else False if False in both else None for name, both in parts.items()}
+    by_measurements = {"holds" if is_within else "does not hold" for is_within in within.values() if is_within is not None}
+    # Measurements that disagree leave the claim open, and one that is open itself does not count.
+    (outcome,) = by_measurements if len(by_measurements) == 1 else ["open"]
+    return Verdict(outcome, [*here, *without_passing(within.items(), outcome)],
+                   "somewhat more: at least that number of cores, and at the most twice as many, by each measurement that is not "
+                   "too near to these limits")
 
 
 LINEAR, IN_PART = 90, 60  # per cent of perfect scaling

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E2: what the copies to the device and back cost, compared with the encryption. It needs a CUDA device."""
 from laboratory import device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged, largest_and_least
 from laboratory.published import label, sizes as published_sizes, values as published_values
 from laboratory.values import derive, size
 
@@ -31,40 +31,29 @@ def shares(parts):
 
 
 def judge_influence(measured, sizes):
-    """Whether the whole, copies included, stays below what E1 measured of the processor."""
-    of_processor = measured.of("E1")
-    cores = measured.machine["cores"]
-    threads = e01.counts_within_cores(of_processor, "threads", "openmp")
-    ratios = {}
-    for size_ in sizes:
-        total = measured.value("total", bytes=size_)
-        for executor, least in ((dict(executor="openmp", threads=threads[-1] if threads else 0), 1),
-                                (dict(executor="sequential"), cores)):
-            time = of_processor.value("time", bytes=size_, direction="encrypt", **executor)
-            if time:
-                ratios[size_] = (derive("quotient", time, total), least)
-                break
-    if not ratios or list(ratios)[-1] == sizes[0]:
-        return Verdict("open", ["E1 has not measured the processor beside it"])
-    # One core is behind all cores even if these scale perfectly.
-    below = {size_: measured.is_more(ratio, least) for size_, (ratio, least) in ratios.items()}
-    largest = list(ratios)[-1]
-    ratio, least = ratios[largest]
-    who = f"{threads[-1]} threads" if threads else e01.perfect(measured)
-    parts = [derive("percent for both", *(measured.value(part, bytes=largest)
-                                          for part in ("host to device", "device to host", "total")))]
+    """Whether the whole, copies included, is faster than as many cores as the study's cluster had, by E1's one core."""
+    over_one = over_one_core(measured, sizes)
+    larger = {size_: ratio for size_, ratio in over_one.items() if size_ != sizes[0]}
+    if not larger:
+        return Verdict("open", ["E1 has not measured one core beside it"])
+    largest = list(larger)[-1]
+    copies = derive("percent for both", *(measured.value(part, bytes=largest)
+                                          for part in ("host to device", "device to host", "total")))
+    parts = [(size(size_), measured.is_more(ratio, e01.CLUSTER)) for size_, ratio in larger.items()]
     # The smallest size is the claim's own exception, and of many cores alone.
-    one = of_processor.value("time", bytes=sizes[0], direction="encrypt", executor="sequential")
-    over_one = derive("quotient", one, measured.value("total", bytes=sizes[0])) if one else None
-    smallest = [(f"one core at {size(sizes[0])}", measured.is_more(over_one, 1))] if one else []
-    return judged([*((size(size_), is_below) for size_, is_below in below.items() if size_ != sizes[0]), *smallest],
-                  [f"at {size(largest)}, with the copies, which were ", *parts, " % of the whole, CUDA was ", ratio,
-                   f" times as fast as {'one core' if least > 1 else who}",
-                   *([f"; at {size(sizes[0])} it was ", over_one, " times as fast as one core"] if one else []),
-                   f", and{'' if one else f' at {size(sizes[0])}'} not faster than {who}" if below.get(sizes[0]) is False else ""],
-                  f"with its copies CUDA is faster than {who}, at each size but the smallest, and at that one than one core",
-                  [] if one else [f"one core was not measured at {size(sizes[0])}"],
-                  by=[ratio for ratio, _ in ratios.values()])
+    if smallest := over_one.get(sizes[0]):
+        parts.append((f"one core at {size(sizes[0])}", measured.is_more(smallest, 1)))
+    return judged(parts, ["copies took ", copies, f" % of the time at {size(largest)}; with them CUDA was ",
+                          *largest_and_least(larger, "as fast as one core"),
+                          *([f"; at {size(sizes[0])} it was ", smallest, " times as fast"] if smallest else [])],
+                  f"with its copies CUDA is faster than {e01.PERFECT}, at each size but the smallest, and at that one faster than one "
+                  "core", [] if smallest else [f"one core was not measured at {size(sizes[0])}"], by=over_one.values())
+
+
+def over_one_core(measured, sizes):
+    """{bytes: how many times as fast as one core, which E1 has measured, the whole is}"""
+    one = {size_: measured.of("E1").value("time", bytes=size_, direction="encrypt", executor="sequential") for size_ in sizes}
+    return {size_: derive("quotient", time, measured.value("total", bytes=size_)) for size_, time in one.items() if time}
 
 
 def beside(measured):

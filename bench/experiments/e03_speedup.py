@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E3: speedup and efficiency, from E1's measurements."""
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, judged
-from laboratory.judgement import in_steps
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, judged, largest_and_least, separated
+from laboratory.judgement import TWICE, in_steps
 from laboratory.published import label, value as published, values as published_values
 from laboratory.values import derive, given, size
 
@@ -19,41 +19,51 @@ def lines(measured):
 
 ORDER = 10  # times as much: another order of magnitude
 
+# Where a program gains well: what each thread or rank beyond the first adds, as a part of what perfect scaling adds. (Half of a
+# perfect speedup would be no gain at all with two threads.)
+WELL = 0.4
+GAINS = ("at each size each thread or rank beyond the first adds at least four tenths of what perfect scaling adds, and CUDA is at "
+         "least twice as fast as one core")
 
-def judge_openmp(measured):
-    counts = [count for count in e01.counts_within_cores(measured, "threads", "openmp") if count > 1]
-    if not counts:
-        return Verdict("open", ["no number of threads above one had a core for each"])
-    count = counts[-1]
-    of = dict(threads=count, executor="openmp", direction="encrypt")
-    sizes = measured.factors("bytes", "speedup", **of)
-    speedups = {size_: measured.value("speedup", bytes=size_, **of) for size_ in sizes}
-    efficiency = {size_: derive("percent of", speedup, given(count)) for size_, speedup in speedups.items()}
-    worst = min(sizes, key=lambda size_: float(speedups[size_]))
-    here = [f"{count} threads reached ", speedups[sizes[-1]], f" x at {size(sizes[-1])}, ", efficiency[sizes[-1]],
-            f" % of perfect scaling, and least at {size(worst)}, ", speedups[worst], " x, ", efficiency[worst], " %"]
-    parts = [(size(size_), measured.is_at_least(share, e01.LINEAR)) for size_, share in efficiency.items()]
-    if measured.is_at_least(efficiency[sizes[-1]], e01.IN_PART) is False:
-        parts = [(name, False) for name, _ in parts]
-    return judged(parts, here, "at each size at least nine tenths of perfect scaling; it does not hold below six tenths at "
-                  "the largest", ["MPI and CUDA are not judged here, and E1 has them"], speedups.values())
+
+def least_speedup(count):
+    """The speedup from which on so many threads or ranks gain well; without a number, a device."""
+    return TWICE if count is None else 1 + WELL * (count - 1)
+
+
+def judge_gains(measured):
+    """Whether each parallel program gains well at each size."""
+    parts, here, by, missing = [], [], [], dict(e01.NOT_MEASURED)
+    for name, of, one in e01.parallel(measured):
+        del missing[of["executor"]]
+        speedups = {size_: measured.value("speedup", bytes=size_, **of)
+                    for size_ in measured.factors("bytes", "speedup", **of)}
+        limit = least_speedup(of.get("threads", of.get("ranks")))
+        parts += [(f"{name} at {size(size_)}", measured.is_at_least(speedup, limit)) for size_, speedup in speedups.items()]
+        by += speedups.values()
+        here.append([f"{name} was ", *largest_and_least(speedups, f"as fast as {one}")])
+    if not parts:
+        return Verdict("open", [measured.none_above_one("threads", "ranks")])
+    return judged(parts, separated(here), GAINS, missing.values(), by)
+
+
+IN_WORDS = {ORDER: "ten times", TWICE: "twice"}
 
 
 def judge_cuda(measured, factor):
-    """Whether CUDA's speedup is more than so many times that of all cores."""
-    ratios = dict(e01.against_the_rest(measured))
+    """Whether CUDA is at least so many times as fast as the cores of a cluster; with 1, whether it is faster."""
+    ratios = e01.over_the_cluster(measured)
     if not ratios:
-        return Verdict("open", ["no CUDA device was measured"])
+        return e01.no_device()
     largest = list(ratios)[-1]
     ratio = ratios[largest]
-    before, who = e01.rest(measured)
-    here = [f"CUDA with `cuda_compute`, copies included, was {before}", ratio,
-            f" times as fast as {who}, with `compute`, at {size(largest)}"]
-    where = "at the largest size that was measured beside it"
+    here = ["CUDA with `cuda_compute`, copies included, was ", ratio, f" times as fast as {e01.PERFECT}, with `compute` "
+            f"({size(largest)})"]
+    where = "at the largest size at which one core was measured beside it"
     if factor == 1:
-        return judged([(size(largest), measured.is_more(ratio, 1))], here, f"faster than {who}, {where}")
+        return judged([(size(largest), measured.is_more(ratio, 1))], here, f"CUDA is faster than {e01.PERFECT}, {where}")
     return Verdict(in_steps(measured.is_at_least(ratio, factor), measured.is_more(ratio, 1)), here,
-                   f"at least ten times as fast as {who}, {where}; in part: faster")
+                   f"CUDA is at least {IN_WORDS[factor]} as fast as {e01.PERFECT}, {where}; in part: faster")
 
 
 PUBLISHED = "pousa/speedup_over_sequential"
@@ -122,18 +132,18 @@ def show(measured):
     tables = [Table("Speedup (of MPI: over one rank)", heads, rows)]
     if efficiency_rows:
         tables.append(Table("Efficiency, per cent", heads, efficiency_rows))
-    return Shown({"pousa.openmp-scales": judge_openmp(measured),
+    return Shown({"pousa.gains-well": judge_gains(measured),
                   "pousa.cuda-magnitude": judge_cuda(measured, ORDER),
                   "ci-aim.earlier-speed": judge_cuda(measured, 1),
-                  "ci-aim.computing-on-gpu": judge_cuda(measured, ORDER)},
+                  "ci-aim.computing-on-gpu": judge_cuda(measured, TWICE)},
                  [*([by_cores(measured)] if efficiency_rows else []), by_size(measured, sizes)], tables,
-                 ["Each ratio was formed in one round and is the median of the rounds. Where all cores were not measured "
-                  "beside a device, they count as one core times their number."])
+                 ["Each ratio was formed in one round and is the median of the rounds. A device is compared with "
+                  f"{e01.CLUSTER} cores, which count as one core times their number: no cluster of so many is faster than that."])
 
 
 EXPERIMENT = Experiment(
     name="E3", title="Speedup and efficiency",
     did=("pousa.speedup-defined", "pousa.speedups", "ci-aim.speedup-defined"),
-    judges=("pousa.openmp-scales", "pousa.cuda-magnitude", "ci-aim.earlier-speed", "ci-aim.computing-on-gpu"),
+    judges=("pousa.gains-well", "pousa.cuda-magnitude", "ci-aim.earlier-speed", "ci-aim.computing-on-gpu"),
     here="The quotients of E1's measurements.",
     measure=None, uses="E1", show=show, beside=beside, seconds={"quick": 0, "full": 0})
