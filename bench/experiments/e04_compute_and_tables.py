@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """E4: AES with every step computed (AES-CI), AES by tables (AES-AIM), and libcrypto's, compared by executor: one
 thread, OpenMP, MPI and CUDA; and which of the two gains most where."""
+from dataclasses import dataclass
+
 from laboratory import contests, device, mpi
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.experiment import (
+    Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged, largest_and_least, separated)
 from laboratory.judgement import by_parts
 from laboratory.published import label, look_up, value as published
 from laboratory.values import as_shown, derive, given, size
@@ -139,9 +142,18 @@ def on_device(measured):
     return [panel], [Table("CUDA: seconds, and per cent less than `cuda_compute`", ["", *heads], rows)]
 
 
-NOT_MEASURED = {"sequential": "one thread was not measured",
-                "openmp": "no number of threads above one was measured",
-                "mpi": "no number of ranks above one was measured with a core for each"}
+EXECUTORS = ("sequential", "openmp", "mpi")  # keys of the published figures
+
+
+def why_missing(measured, key):
+    """Why tables and computing are not compared with an executor."""
+    if key != "sequential":
+        return measured.none_above_one({"openmp": "threads", "mpi": "ranks"}[key])
+    if measured.find("speedup", executor="cuda"):
+        return "on one thread the two kernels took no turns with each other, but only with the device"
+    return "one thread was not measured"
+
+
 COPIED = "with 32 copies of each table in shared memory"
 
 
@@ -149,7 +161,7 @@ def judge_faster(measured):
     """Whether tables beat computing in all cases: the study's sizes, numbers of threads and ranks, and the device."""
     found = executors(measured)
     cases = {name: ratios_of(measured, TABLES, **of) for name, of in found.values()}
-    missing = [words for key, words in NOT_MEASURED.items() if key not in found]
+    missing = [why_missing(measured, key) for key in EXECUTORS if key not in found]
     if measured.find(executor="cuda"):
         cases[f"CUDA {COPIED}, copying the text included"] = ratios_of(measured, CUDA_KERNELS[TABLES], executor="cuda")
     else:
@@ -161,14 +173,12 @@ def judge_faster(measured):
             continue
         parts += [(f"{name} at {size(size_)}", measured.is_more(ratio, 1)) for size_, ratio in ratios.items()]
         by += ratios.values()
-        largest, least = list(ratios)[-1], min(ratios, key=lambda size_: float(ratios[size_]))
-        here += ["; " if here else "tables were ", ratios[largest],
-                 f" times as fast as computing with {name} ({size(largest)})",
-                 *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else [])]
+        here += ["; " if here else "tables were ", *largest_and_least(ratios, f"as fast as computing with {name}")]
     if not parts:
         return Verdict("open", [f"no data of {size(SIZES[0])} or more was measured"])
     if in_constant := measured.of("E17").value("ratio to compute", **IN_CONSTANT):
         parts.append(("CUDA with tables in constant memory", measured.is_more(in_constant, 1)))
+        by.append(in_constant)
         here += ["; with tables that lie once in constant memory the device was ", in_constant,
                  " times as fast as computing, without copying the text (E17)"]
     return judged(parts, here, f"faster than computing in each case and at each size from {size(SIZES[0])} on", missing, by)
@@ -183,15 +193,23 @@ def of_the_study(by_size):
 IN_CONSTANT = dict(tables="constant", blocks="all", threads_a_block=look_up("studies/pousa_ci_aim/device/threads_a_block"))
 
 
-def largest_reduction(measured, key):
-    """(name, bytes, times as fast, per cent less) of the largest data with an executor."""
-    name, of = executors(measured)[key]
-    ratios = ratios_of(measured, TABLES, **of)
-    largest = list(ratios)[-1]
-    return name, largest, ratios[largest], derive("percent less", ratios[largest])
+def ratios_with(measured, key):
+    """{bytes: times as fast} of tables with an executor."""
+    return ratios_of(measured, TABLES, **executors(measured)[key][1])
 
 
-REDUCED = f"less time by at least {HELD} %, at the largest size"
+def reduction(measured, key, size_):
+    """(name, times as fast, per cent less) of tables with an executor."""
+    ratio = ratios_with(measured, key)[size_]
+    return executors(measured)[key][0], ratio, derive("percent less", ratio)
+
+
+def largest_common(*by_size):
+    """The largest size that all have; None if there is none."""
+    return max(set.intersection(*map(set, by_size)), default=None)
+
+
+REDUCED = f"at least {HELD} % less time"
 
 
 def similar(measured, ratio, other):
@@ -206,18 +224,24 @@ def similar(measured, ratio, other):
 def judge_reduction(measured, key, similar_to=()):
     """Whether tables take about as much less time as is claimed, and about as much less as with other executors."""
     if key not in executors(measured):
-        return Verdict("open", [NOT_MEASURED[key]])
-    name, largest, ratio, less = largest_reduction(measured, key)
-    here = ["`tables` took ", less, f" % less time than `compute` on {name} ({size(largest)}), that is ", ratio,
+        return Verdict("open", [why_missing(measured, key)])
+    others = [other for other in similar_to if other in executors(measured)]
+    missing = [why_missing(measured, other) for other in similar_to if other not in others]
+    common = largest_common(*(ratios_with(measured, one) for one in (key, *others)))
+    if common is None:
+        others, missing = [], [*missing, "no data of one size was measured on all of these"]
+        common = largest_common(ratios_with(measured, key))
+    name, ratio, less = reduction(measured, key, common)
+    here = ["`tables` took ", less, f" % less time than `compute` on {name} ({size(common)}), that is ", ratio,
             " x as fast"]
-    parts = [("as much less time", measured.is_at_least(ratio, TIMES))]
-    missing = [other for other in similar_to if other not in executors(measured)]
-    for other in [other for other in similar_to if other not in missing]:
-        its_name, _, its_ratio, its_less = largest_reduction(measured, other)
-        parts.append((f"similar to {its_name}", similar(measured, ratio, its_ratio)))
+    parts = [(f"{HELD} % less time", measured.is_at_least(ratio, TIMES))]
+    for other in others:
+        its_name, its_ratio, its_less = reduction(measured, other, common)
+        parts.append((f"as much less as on {its_name}", similar(measured, ratio, its_ratio)))
         here += [", and ", its_less, f" % less on {its_name}"]
-    rule = f"{REDUCED}, and within {NEAR} points of each other" if similar_to else REDUCED
-    return judged(parts, here, rule, [NOT_MEASURED[key] for key in missing])
+    rule = (f"{REDUCED}, and within {NEAR} points of what each of the others saves, at the largest size that all of them encrypted"
+            if similar_to else f"{REDUCED}, at the largest size")
+    return judged(parts, here, rule, missing)
 
 
 def judge_reduction_cuda(measured):
@@ -225,26 +249,30 @@ def judge_reduction_cuda(measured):
     least = {way: of_the_study(values) for way, values in less_on_device(measured).items()}
     if not any(least.values()):
         return Verdict("open", NO_DEVICE)
-    others = [largest_reduction(measured, key) for key in executors(measured)]
+    others = {key: largest_common(ratios_with(measured, key), next(iter(least.values()))) for key in executors(measured)}
+    missing = [f"{executors(measured)[key][0]} had no data of the device's sizes" if key in others else why_missing(measured, key)
+               for key in EXECUTORS if others.get(key) is None]
+    others = {key: (common, *reduction(measured, key, common)) for key, common in others.items() if common is not None}
     here, ways = [], []
     for way, values in least.items():
         here += ["; " if here else "`cuda_tables` took ", min(values.values(), key=float), " to ",
                  max(values.values(), key=float),
                  f" % less time than `cuda_compute`{way}"]
-        gain = measured.value(WAYS[way][1], kernel=CUDA_KERNELS[TABLES], bytes=list(values)[-1], executor="cuda")
+        gains = {size_: measured.value(WAYS[way][1], kernel=CUDA_KERNELS[TABLES], bytes=size_, executor="cuda") for size_ in values}
         how = way.removeprefix(", ")
         ways.append([*((f"the range at {size(size_)} ({how})", is_in_range(measured, value, low - NEAR, high + NEAR))
                        for size_, value in values.items()),
-                     *((f"{name} ({how})", measured.is_more(ratio, gain)) for name, _, ratio, _ in others)])
-    for name, _, _, less in others:
-        here += [", and ", less, f" % less on {name}"]
+                     *((f"{name} ({how})", measured.is_more(ratio, gains[common]))
+                       for common, name, ratio, _ in others.values())])
+    for common, name, _, less in others.values():
+        here += [", and ", less, f" % less on {name} ({size(common)})"]
     # Which of the two is meant is not said.
     better = max(ways, key=lambda parts: ("open", "does not hold", "in part", "holds").index(
         by_parts(part for _, part in parts)))
-    return judged(better, here, f"within {NEAR} points of the range on either side at each size from 512 KiB on, with the copies or "
-                  "without them, and less than what all other executors save",
-                  [NOT_MEASURED[key] for key in NOT_MEASURED if key not in executors(measured)],
-                  [value for values in least.values() for value in values.values()])
+    return judged(better, here, f"within {NEAR} points of the range on either side at each size from {size(SIZES[0])} on, with the "
+                  "copies or without them, and less than what each of the other executors saves, at the largest size that both "
+                  "encrypted", missing,
+                  [*(value for values in least.values() for value in values.values()), *(ratio for *_, ratio, _ in others.values())])
 
 
 def is_in_range(measured, less, low, high):
@@ -254,42 +282,64 @@ def is_in_range(measured, less, low, high):
     return True if low <= least and most <= high else False if most < low or least > high else None
 
 
-# As many cores as the largest cluster had whose ranks are compared with a device.
-CLUSTER = look_up("studies/pousa_ci_aim/cores/mpi/2")
+@dataclass(frozen=True)
+class Cluster:
+    """With what a device is compared: so many cores, or measured ranks on several machines, of which either the smallest
+    number counts or the largest."""
+
+    cores: int
+    ranks: int  # 0: the smallest number, -1: the largest
+
+    def __str__(self):
+        return f"{self.cores} cores of {self.cores // CORES_OF_ONE} machines"
 
 
-def beside_a_cluster(measured, kernel):
+CORES_OF_ONE, CORES_OF_TWO, CORES_OF_ALL = (look_up(f"studies/pousa_ci_aim/cores/mpi/{place}") for place in range(3))
+MORE_THAN_ONE, WHOLE = Cluster(CORES_OF_TWO, 0), Cluster(CORES_OF_ALL, -1)
+
+
+def beside_a_cluster(measured, kernel, cluster):
     """(words, [whether a cluster is faster], the figures) of CUDA, copies included, by size. It is slower than a cluster if
     ranks on several machines were faster, and faster than one if all its cores could not come up to it even if they
     scaled perfectly. Otherwise nobody knows (None)."""
-    here, is_slower, by = [], [], []
-    for size_, speedup in of_the_study(speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda")).items():
-        by.append(speedup)
-        is_slower.append(None)
-        ranks = [count for count in measured.factors("ranks", "speedup", kernel=kernel, executor="mpi", bytes=size_)
-                 if on_a_cluster(measured, count)]
-        here += ["; " if here else f"`{CUDA_KERNELS[kernel]}`, copies included, was ", speedup,
-                 f" times as fast as one core with `{kernel}` at {size(size_)}"]
-        if measured.is_more(speedup, CLUSTER):
-            is_slower[-1] = False
-            here.append(f", and {CLUSTER} cores could not be")
-        elif ranks:
-            theirs = measured.value("speedup", kernel=kernel, executor="mpi", ranks=ranks[-1], bytes=size_)
-            here += [f", and {ranks[-1]} ranks on {job_of(measured, ranks[-1])['machines']} machines ", theirs]
+    speedups = of_the_study(speedups_of(measured, CUDA_KERNELS[kernel], executor="cuda"))
+    if not speedups:
+        return [], [], []
+    here = [f"`{CUDA_KERNELS[kernel]}`, copies included, was as many times as fast as one core with `{kernel}`: ",
+            *separated([[speedup, f" at {size(size_)}"] for size_, speedup in speedups.items()], ", "),
+            f" ({COPIED})" if kernel == TABLES else ""]
+    by = list(speedups.values())
+    beyond = [size_ for size_, speedup in speedups.items() if measured.is_more(speedup, cluster.cores)]
+    is_slower = {size_: False if size_ in beyond else None for size_ in speedups}
+    for size_ in [size_ for size_ in speedups if size_ not in beyond]:
+        count, theirs = ranks_of_a_cluster(measured, kernel, cluster, size_)
+        if theirs:
             by.append(theirs)
-            if measured.is_more(theirs, speedup) or measured.is_more(speedup, theirs):
-                is_slower[-1] = float(theirs) > float(speedup)
-        if is_slower[-1] is None:
-            here.append(f", and {CLUSTER} cores may be faster or not")
-    if kernel == TABLES and here:
-        here.append(f" (all {COPIED})")
-        once = in_constant_memory(measured)
-        if once:
-            is_slower.append(False if measured.is_more(once, CLUSTER) else None)
-            here += ["; with tables that lie once in constant memory the device does, even without copying the text, what ", once,
-                     " such cores do (E17)",
-                     ", so that the answer turns with the place of the tables" if is_slower[-1] is None else ""]
-    return here, is_slower, by
+            here += [f"; {count} ranks on {job_of(measured, count)['machines']} machines were ", theirs, f" times as fast at {size(size_)}"]
+            if measured.is_more(theirs, speedups[size_]) or measured.is_more(speedups[size_], theirs):
+                is_slower[size_] = float(theirs) > float(speedups[size_])
+    for words, sizes in (("would be slower, even if they scaled perfectly", beyond),
+                         ("may be faster or slower", [size_ for size_, said in is_slower.items() if said is None])):
+        if sizes:
+            here.append(f"; {cluster} {words}, at {'each size' if len(sizes) == len(speedups) else ', '.join(map(size, sizes))}")
+    once = in_constant_memory(measured) if kernel == TABLES else None
+    if once:
+        by.append(once)
+        is_slower["once"] = False if measured.is_more(once, cluster.cores) else None
+        here += ["; with tables that lie once in constant memory the device does, even without copying the text, what ", once,
+                 " such cores do (E17)",
+                 ", so that the answer turns with the place of the tables" if is_slower["once"] is None else ""]
+    return here, list(is_slower.values()), by
+
+
+def ranks_of_a_cluster(measured, kernel, cluster, size_):
+    """(ranks, speedup) of ranks on several machines; without them, of none."""
+    counts = [count for count in measured.factors("ranks", "speedup", kernel=kernel, executor="mpi", bytes=size_)
+              if count > 1 and on_a_cluster(measured, count)]
+    if not counts:
+        return 0, None
+    count = counts[cluster.ranks]
+    return count, measured.value("speedup", kernel=kernel, executor="mpi", ranks=count, bytes=size_)
 
 
 def in_constant_memory(measured):
@@ -309,8 +359,8 @@ def half(is_slower):
     return None if None in is_slower else all(is_slower)
 
 
-THEIRS = (f"at each size from {size(SIZES[0])} on; a device that is more times as fast as one core than {CLUSTER} counts as faster "
-          "than a cluster of as many cores, and otherwise ranks on several machines decide, or nothing does")
+THEIRS = (f"at each size from {size(SIZES[0])} on; a device that is faster than these cores would be if they scaled perfectly is faster "
+          "than the cluster, and otherwise ranks on several machines decide, or nothing does")
 
 
 def why_no_cluster(measured):
@@ -320,21 +370,21 @@ def why_no_cluster(measured):
 
 
 def judge_tables_on_cluster(measured):
-    here, is_slower, by = beside_a_cluster(measured, TABLES)
+    here, is_slower, by = beside_a_cluster(measured, TABLES, MORE_THAN_ONE)
     if not here:
         return Verdict("open", why_no_cluster(measured))
-    return Verdict(by_parts(is_slower), here, f"with tables the cluster is faster, {THEIRS}", tuple(by))
+    return Verdict(by_parts(is_slower), here, f"with tables a cluster of {MORE_THAN_ONE} is faster, {THEIRS}", tuple(by))
 
 
 def judge_architecture(measured):
     """Two parts: a device is slower than a cluster with tables, and faster with computing."""
-    found = {kernel: beside_a_cluster(measured, kernel) for kernel in (TABLES, COMPUTE)}
+    found = {kernel: beside_a_cluster(measured, kernel, WHOLE) for kernel in (TABLES, COMPUTE)}
     if not all(here for here, _, _ in found.values()):
         return Verdict("open", why_no_cluster(measured))
     (tables, tables_slower, by), (compute, compute_slower, more) = found.values()
     is_faster = None if None in compute_slower else not any(compute_slower)
     return Verdict(by_parts((half(tables_slower), is_faster)), [*tables, "; ", *compute],
-                   f"with tables the cluster is faster, and with computing the device, {THEIRS}", (*by, *more))
+                   f"with tables a cluster of {WHOLE} is faster, and with computing the device, {THEIRS}", (*by, *more))
 
 
 def judge_openssl(measured):
@@ -342,10 +392,9 @@ def judge_openssl(measured):
     if not counts:
         return Verdict("open", ["it was not measured on the processor"])
     ratios = ratios_of(measured, "openssl", threads=counts[0])
-    largest = list(ratios)[-1]
     return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
-                  ["libcrypto, with the processor's AES instructions, was ", ratios[largest],
-                   f" times as fast as `compute` on one thread ({size(largest)})"], "faster at each size", by=ratios.values())
+                  ["libcrypto, with the processor's AES instructions, was ",
+                   *largest_and_least(ratios, "as fast as `compute` on one thread")], "faster at each size", by=ratios.values())
 
 
 def on_threads(measured, counts):
@@ -388,7 +437,7 @@ def on_ranks(measured):
 def reduction_panel(measured):
     """Per cent less time by executor, beside the published figures."""
     keys = {"sequential": "one thread", "openmp": "OpenMP", "mpi": "MPI"}
-    found = {name: largest_reduction(measured, key)[3] if key in executors(measured) else None
+    found = {name: derive("percent less", list(ratios_with(measured, key).values())[-1]) if key in executors(measured) else None
              for key, name in keys.items()}
     for way, values in less_on_device(measured).items():
         if values:
@@ -449,18 +498,19 @@ def show(measured):
                  [*threads[1], *on_ranks(measured), *gains[1], *on_it[1]],
                  ["`compute` is not as slow as such code may be, which E13 looks into, so there is less to save.",
                   "A device and a cluster are compared by how many times as fast as one core each is, copies included. Where "
-                  f"no ranks ran on several machines with a core for each, {CLUSTER} cores stand for the cluster, as if they "
-                  "scaled perfectly: no cluster of so many cores is faster than that. Where the device is not faster than "
-                  "these cores, it may be faster or slower than a real cluster, and nothing is said of that size. `cuda_tables` "
-                  "has 32 copies of each table in shared memory, one for each bank; E17 has tables that lie once in each memory."])
+                  f"no ranks ran on several machines with a core for each, {MORE_THAN_ONE} stand for more than one machine and "
+                  f"{WHOLE} for a whole cluster, as if they scaled perfectly: none of so many cores is faster than that. Where the "
+                  "device is not faster than these cores, it may be faster or slower than a real cluster, and nothing is said of that "
+                  "size. `cuda_tables` has 32 copies of each table in shared memory, one for each bank; E17 has tables that lie once in each memory."])
 
 
 def beside(measured):
     """The largest data of each executor, with all threads or ranks that have a core each."""
-    for key in NOT_MEASURED:
+    for key in EXECUTORS:
         here = ()
         if key in executors(measured):
-            name, largest, _, less = largest_reduction(measured, key)
+            largest = largest_common(ratios_with(measured, key))
+            name, _, less = reduction(measured, key, largest)
             here = (less, f" % with {name}, {size(largest)}")
         yield Counterpart(BESIDE[key], f"reduction_percent_aim_over_ci/{key}", None, here,
                           measured.why_not("MPI" if key == "mpi" else "OpenMP"))
