@@ -2,8 +2,9 @@
 """E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict, judged
+from laboratory.judgement import TWICE
 from laboratory.published import label, values as published_values
-from laboratory.values import derive, size as size_in_words
+from laboratory.values import derive, given, size as size_in_words
 
 from . import e08_schedules as e08
 
@@ -74,17 +75,19 @@ def judge_outer_loop(measured, last, count, cores):
     here = [f"with {count} threads SubBytes and ShiftRows in parallel regions of their own took ", last["inside"][1],
             f" times as long as threads across blocks ({size(last['inside'][0])})"]
     parts = [(NAMES["inside"], measured.is_more(last["inside"][1], 1))] if count <= cores else []
+    by = [last["inside"][1]]
     if "nested" in last:
         beyond = "" if count * count <= cores else ", more threads than cores, which is not judged"
         here += [", and both nested ", last["nested"][1], f" times ({FEW} B{beyond})"]
         if not beyond:
             parts.append((NAMES["nested"], measured.is_more(last["nested"][1], 1)))
+            by.append(last["nested"][1])
     if not parts:
         return Verdict("open", [*here, "; there was no core for each thread"])
     return judged(parts, here, "steps that are parallel within a block take longer than threads across blocks, where each "
                   "thread has a core", [*([] if NAMES["nested"] in dict(parts) else ["nested regions with a core for each thread were not "
                                                                                  "measured"]),
-                                        "no figure is with a setting that limits nesting"])
+                                        "no figure is with a setting that limits nesting"], by)
 
 
 def no_device():
@@ -123,26 +126,32 @@ def judge_no_speedup(measured, count):
         times = [measured.value("time", bytes=size_, **of) for of in (dict(split=split, executor="cuda"), others)]
         if all(times):
             ratios[size_] = derive("quotient", *times)
-    largest = list(ratios)[-1]
+    largest, least = list(ratios)[-1], min(ratios, key=lambda size_: float(ratios[size_]))
     return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
-                  [f"{LAUNCHED[split]} took ", ratios[largest],
-                   f" times as long as {who} across blocks ({size(largest)})", *here],
+                  [f"{LAUNCHED[split]} took ", ratios[largest], f" times as long as {who} across blocks ({size(largest)})",
+                   *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else []), *here],
                   f"longer than {who} at each size", by=ratios.values())
 
 
 def judge_growth(measured):
-    """Whether the ways that copy each block fall behind the more, the larger the data."""
+    """Whether what each block costs beyond the way that takes many of them at once grows with the data. If it were a cost of
+    the whole alone, a byte of larger data would take less and less time."""
     split = step_by_step(measured)
     of = dict(split=split, executor="cuda")
     sizes = [size_ for size_ in measured.factors("bytes", "rate to across", **of) if size_ in SIZES]
     if len(sizes) < 2:
         return no_device()
-    longer = [derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in (sizes[0], sizes[-1])]
-    return judged([("the growth", measured.is_more(longer[1], longer[0]))],
-                  [f"{LAUNCHED[split]} took ", longer[0],
-                   f" times as long as many blocks a launch at {size(sizes[0])} and ",
-                   longer[1], f" times at {size(sizes[-1])}", *without_the_largest(sizes)],
-                  "more times as long on the largest data than on the smallest")
+    ends = (sizes[0], sizes[-1])
+    longer = {size_: derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in ends}
+    first, last = (measured.value("time", bytes=size_, **of) for size_ in ends)
+    growth = derive("time for a byte", last, first, given(ends[1]), given(ends[0]))
+    return judged([("the growth", measured.is_at_least(growth, 1 / TWICE)),
+                   *((f"the overhead at {size(size_)}", measured.is_more(ratio, 1)) for size_, ratio in longer.items())],
+                  [f"{LAUNCHED[split]} took ", longer[ends[0]], f" times as long as many blocks a launch at {size(ends[0])} and ",
+                   longer[ends[1]], f" times at {size(ends[1])}, where a byte took ", growth, " times as long as at "
+                   f"{size(ends[0])}", *without_the_largest(sizes)],
+                  "longer than many blocks a launch on the smallest and the largest data, and time that grows with the data: a byte of the "
+                  "largest takes at least half as long as one of the smallest")
 
 
 def judge_transfers(measured):
@@ -177,7 +186,7 @@ def judge_copies_alone(measured, size_):
     if launches:
         here += ["; such launches with one copy of all took ", derive("quotient", inside, launches), " times as long"]
     return judged([("twice as long", measured.is_at_least(longer, 2)), ("half of the time", measured.is_at_least(share, 50))], here,
-                  COPIES_ALONE)
+                  COPIES_ALONE, by=[longer, share])
 
 
 def judge_blocks(measured):

@@ -4,7 +4,7 @@ engine as it is."""
 
 from laboratory import contests, programs
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
-from laboratory.judgement import QUARTER, TWICE
+from laboratory.judgement import QUARTER, TWICE, in_steps
 from laboratory.values import best, derive, given, size
 
 MIB = 1 << 20
@@ -157,7 +157,8 @@ def show(measured):
     else:
         verdicts = {"waeslib.schedule-constant": judge_schedule(measured, of, clients),
                     "waeslib.encrypt-grows": judge_encrypt(measured, of, clients),
-                    "waeslib.peak": judge_peak(measured, of, clients), "waeslib.viable": judge_viable(measured, of, clients)}
+                    "waeslib.peak": judge_peak(measured, of, clients)}
+        verdicts["waeslib.viable"] = judge_viable(measured, of, clients, [verdict.outcome for verdict in verdicts.values()])
     return Shown(verdicts, panels(measured, of), [table(measured, one) for one in found],
                  [f"{'Judged' if of['delay_us'] and clients else 'Drawn'} is the first table: {named(of)}, "
                   f"{bytes_of(measured, of)} in a run. Only its rows without a star are judged, where each client and each "
@@ -271,37 +272,34 @@ def ends(values):
 
 
 FEW = "clients above one had no core each"
+NO_LOAD = "requests within a run are no other load"
 
 
 def judge_schedule(measured, of, clients):
-    """By clients, and for each number of them by requests."""
+    """By clients, who are what loads the threads inside. How calls change within a run is told: its first requests are a
+    beginning, and no lower load."""
     every = by_clients(measured, "schedule p50", of, clients)
-    rows = {"clients": every, **{f"requests of {count(n, 'client')}": by_requests(measured, "schedule p50", of, n)
-                                 for n in clients}}
-    rows = {name: row for name, row in rows.items() if len(row) > 1}
-    here = ["half of the calls that schedule took at most ", *in_order(every, "client")]
-    for n in clients:
-        row = by_requests(measured, "schedule p50", of, n)
-        if len(row) > 1:
-            first, last = ends(row)
-            here += [f"; with {count(n, 'client')}, from the first {next(iter(row))} requests to all {list(row)[-1]}, ", first,
-                     " to ", last, " ns (least ", best("least", row.values()), ", most ", best("most", row.values()), ")"]
-    if not rows:
-        return Verdict("open", [*here, "; neither numbers of clients nor of requests can be compared"])
-    parts = {factor: [(f"by {name}", is_constant(measured, row.values(), factor)) for name, row in rows.items()]
-             for factor in (QUARTER, TWICE)}
-    strict, loose = ([part for _, part in parts[factor]] for factor in (QUARTER, TWICE))
-    verdict = judged(parts[QUARTER], here, "within a quarter from one number of clients or requests to another; in part: "
-                     "within a factor of two", [FEW] if len(clients) < 2 else [],
-                     [value for row in rows.values() for value in row.values()])
-    if False in strict or True not in strict:  # what is within a factor of two holds in part, though a quarter is in doubt
-        verdict.outcome = "does not hold" if False in loose else "open" if None in loose else "in part"
-    return verdict
+    here = ["half of the calls that schedule took at most ", *in_order(every, "client"),
+            *within_a_run(measured, "schedule p50", of, clients[-1])]
+    if len(every) < 2:
+        return Verdict("open", [*here, f"; {FEW}, and {NO_LOAD}"])
+    outcome = in_steps(*(is_constant(measured, every.values(), factor) for factor in (QUARTER, TWICE)))
+    return Verdict(outcome, here, "within a quarter from one number of clients to another; in part: within a factor of two",
+                   tuple(every.values()))
+
+
+def within_a_run(measured, quantity, of, n):
+    """What is to be said of a call in the first requests of a run and in all."""
+    row = by_requests(measured, quantity, of, n)
+    if len(row) < 2:
+        return []
+    first, last = ends(row)
+    return [f", and with {count(n, 'client')} ", first, f" ns in the first {next(iter(row))} requests and ", last,
+            f" ns in all {list(row)[-1]}"]
 
 
 def judge_encrypt(measured, of, clients):
-    """Half of the calls and the slowest, by clients, who are what loads the threads inside. How calls change within a run
-    is told: its first requests are a beginning, and no lower load."""
+    """Half of the calls and the slowest, by clients."""
     parts, here, by = [], [], []
     for field, words in (("p50", "half of the calls that encrypt took at most "), ("p99", "99 % of them at most ")):
         times = by_clients(measured, f"encrypt {field}", of, clients)
@@ -309,16 +307,12 @@ def judge_encrypt(measured, of, clients):
         if len(times) > 1:
             parts.append((f"{field} by clients", change(measured, *ends(times))))
             by += ends(times)
-        row = by_requests(measured, f"encrypt {field}", of, clients[-1])
-        if len(row) > 1:
-            first, last = ends(row)
-            here += [f", and with {count(clients[-1], 'client')} ", first, f" ns in the first {next(iter(row))} requests and ",
-                     last, f" ns in all {list(row)[-1]}"]
+        here += within_a_run(measured, f"encrypt {field}", of, clients[-1])
     if late := measured.value("made", maker="at the call", clients=clients[-1], way="threads", **of):
         here += ["; keystream was not ready for ", derive("percent", late),
                  f" % of the requests with {count(clients[-1], 'client')}"]
     if not parts:
-        return Verdict("open", [*here, f"; {FEW}, and requests of one run are no other load"])
+        return Verdict("open", [*here, f"; {FEW}, and {NO_LOAD}"])
     return judged(parts, here, "p50 and p99 are longer with the most clients than with one", by=by)
 
 
@@ -344,34 +338,44 @@ def judge_peak(measured, of, clients):
     if top in (clients[0], clients[-1]):
         return Verdict("does not hold" if top == clients[0] else "open",
                        [*here, ", and more had no core each" if top == clients[-1] else ""], PEAK)
-    return judged([(f"{top} beside {n}", measured.is_more(ratios[top], ratios[n])) for n in (clients[0], clients[-1])], here, PEAK)
+    return judged([(f"{top} beside {n}", measured.is_more(ratios[top], ratios[n])) for n in (clients[0], clients[-1])], here, PEAK,
+                  by=[ratios[n] for n in (clients[0], top, clients[-1])])
 
 
 PEAK = ("where each client and thread has a core, some number of clients between the fewest and the most has more throughput than "
         "both")
 
 
-def judge_viable(measured, of, clients):
-    """Whether keystream ahead shortens what a client waits for, both calls together, and costs no throughput."""
-    parts, here = [], []
+def judge_viable(measured, of, clients, others):
+    """Whether keystream ahead shortens the call that encrypts, which has a time of its own beside that of the call that schedules,
+    whether it costs throughput, and whether calls and throughput are as expected: the outcomes of `others`."""
+    parts, here, by = [], [], []
     for n in clients:
         at = dict(clients=n, **of)
         direct, ahead, schedule = (measured.value(f"{call} p50", way=way, **at) for call, way in (
             ("encrypt", "direct"), ("encrypt", "threads"), ("schedule", "threads")))
+        took = derive("quotient", ahead, direct)
         # Older results have not kept the ratios of each round.
-        shorter = measured.value("p50 ratio", way="threads", **at)
-        took = derive("inverse", shorter) if shorter else derive("quotient", ahead, direct)
         rate = measured.value("throughput ratio", way="threads", **at) or derive("quotient", *(
             measured.value("rate", way=way, **at) for way in ("threads", "direct")))
-        both = derive("sum to", ahead, schedule, direct)
         slower = measured.is_more(1, rate)
-        parts += [(f"both calls with {count(n, 'client')}", measured.is_more(1, both)),
+        parts += [(f"the call that encrypts with {count(n, 'client')}", change(measured, ahead, direct)),
                   (f"the throughput with {count(n, 'client')}", None if slower is None else not slower)]
-        here += ["; " if here else "", f"with {count(n, 'client')} the call that encrypts took ", took, " times as long as without "
-                 "keystream ahead, and the calls that schedule and encrypt together took ", both, " times as long (half of the calls: ",
-                 schedule, " and ", ahead, " ns, without ", direct, " ns); throughput was ", rate, " times that without"]
-    return judged(parts, here, "both calls together are shorter than the one call without keystream ahead, and throughput is not "
-                  "less, with each number of clients", [FEW] if len(clients) < 2 else [])
+        by += [took, rate]
+        here += ["; " if here else "", f"with {count(n, 'client')} half of the calls that encrypt took at most ", ahead, " ns, which is ",
+                 took, " times the ", direct, " ns without keystream ahead; throughput was ", rate, " times that without; the call that "
+                 "schedules took ", schedule, " ns more, so that both calls together took ", derive("sum to", ahead, schedule, direct),
+                 " times as long as the one without"]
+    parts.append(("calls and throughput as expected", as_expected(others)))
+    return judged(parts, here, "with each number of clients the call that encrypts is shorter than without keystream ahead, and throughput "
+                  "is not less; and by the three verdicts above, calls and throughput are as expected", [FEW] if len(clients) < 2 else [], by)
+
+
+def as_expected(outcomes):
+    """Whether claims of which these are the outcomes all hold; None if what is open or in part leaves it in doubt."""
+    if "does not hold" in outcomes:
+        return False
+    return True if set(outcomes) == {"holds"} else None
 
 
 def beside(measured):
@@ -389,7 +393,7 @@ def beside(measured):
 
 EXPERIMENT = Experiment(
     name="E11", title="Keystream before the data",
-    did=("waeslib.speculation", "waeslib.keys", "waeslib.requests", "waeslib.calls", "waeslib.machine"),
+    did=("waeslib.speculation", "waeslib.instructions", "waeslib.keys", "waeslib.requests", "waeslib.calls", "waeslib.machine"),
     judges=("waeslib.schedule-constant", "waeslib.encrypt-grows", "waeslib.peak", "waeslib.viable"),
     here="Clients schedule a request of 4 KiB, sleep as if a disk brought its data, and encrypt; threads of the "
          "keystream engine, of ordinary priority, compute its keystream meanwhile. In turns with it run the same "

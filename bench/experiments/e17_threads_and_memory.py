@@ -4,7 +4,7 @@ It needs a CUDA device."""
 from dataclasses import replace
 
 from laboratory import bounds, device
-from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged, separated
 from laboratory.published import value as published
 from laboratory.values import best, derive, given, size
 
@@ -46,15 +46,17 @@ def exactly(held):
     return held and replace(held, digits=4)
 
 
-def last_doubling(measured, place):
-    """(threads a block, (threads that a multiprocessor holds, GB/s) with one thread block, the same with as many as it has
-    room for) of the largest thread blocks of which it has room for two; None if there are none."""
-    for count in sorted(rates_of(measured, place, "one"), reverse=True):
-        points = [(exactly(measured.value(HELD, tables=place, blocks=blocks, threads_a_block=count)),
-                   measured.value(RATE, tables=place, blocks=blocks, threads_a_block=count)) for blocks in ("one", "all")]
-        if None not in [part for point in points for part in point] and 2 * float(points[0][0]) <= float(points[1][0]):
-            return count, *points
-    return None
+def gains_of(measured, place):
+    """{threads a block: (how many times as fast as many thread blocks as a multiprocessor has room for are as one, threads that it
+    holds with one, threads that it holds with all)}, smallest thread blocks first, of those of which it has room for two."""
+    found = {}
+    for count in sorted(rates_of(measured, place, "one")):
+        (fewer, slow), (more, fast) = ((exactly(measured.value(HELD, tables=place, blocks=blocks, threads_a_block=count)),
+                                        measured.value(RATE, tables=place, blocks=blocks, threads_a_block=count))
+                                       for blocks in ("one", "all"))
+        if None not in (fewer, slow, more, fast) and 2 * float(fewer) <= float(more):
+            found[count] = derive("quotient", fast, slow), fewer, more
+    return found
 
 
 def no_device():
@@ -63,42 +65,92 @@ def no_device():
 
 def judge_best_count(measured):
     wanted = int(float(published("pousa_ci_aim/device/threads_a_block")))
-    held, matters, here, by = [], [], [], []
+    parts, matters, here, by = [], [], [], []
     for place, name in PLACES.items():
         rates = rates_of(measured, place)
         if wanted not in rates:
             return no_device()
         most, least = (choose(rates, key=lambda count: float(rates[count])) for choose in (max, min))
         by += rates.values()
-        best_is_more = measured.is_more(rates[most], rates[wanted]) if most != wanted else False
-        held.append((name, None if best_is_more is None else not best_is_more))
+        others = [rate for count, rate in rates.items() if count != wanted]
         matters.append(measured.is_more(rates[most], rates[least]))
+        parts.append((f"{wanted} for {name}", is_best(any_of(measured.is_more(rate, rates[wanted]) for rate in others),
+                                                      any_of(measured.is_more(rates[wanted], rate) for rate in others))))
         here += ["; " if here else "", f"{name}: ", rates[wanted], f" GB/s with {wanted} threads a block, at most ",
                  rates[most], f" with {most}, at least ", rates[least], f" with {least}"]
-    does = True if True in matters else None if None in matters else False
-    return judged([*held, ("whether the number matters", does)], here,
-                  f"no number is faster than {wanted} threads a block, and with some place of the tables one is slower", by=by)
+    return judged([("whether the number matters", any_of(matters)), *parts], here,
+                  "with some place of the tables the number of threads a block matters; and with every step computed and with each "
+                  f"place of the tables, no number is faster than {wanted}, and some number is slower", by=by)
+
+
+def any_of(said):
+    """Whether one of several is true; None if none is for certain, and one may be."""
+    said = list(said)
+    return True if True in said else None if None in said else False
+
+
+def is_best(is_beaten, beats_another):
+    """Whether a number is the best one: none is faster, and where all are equal, none is best."""
+    if is_beaten or beats_another is False:
+        return False
+    return None if None in (is_beaten, beats_another) else True
 
 
 def judge_latency(measured):
-    """Whether more threads would still hide more, with tables and not with computing: the rate grows with the last
-    doubling at one size of a thread block, and by more than computing's."""
-    growth, here = {}, []
-    for place in PLACES:
-        doubling = last_doubling(measured, place)
-        if doubling is None:
-            return Verdict("open", ["no size of a thread block had its threads doubled on a multiprocessor"]) if rates_of(
-                measured, place) else no_device()
-        count, (fewer, slow), (more, fast) = doubling
-        growth[place] = derive("quotient", fast, slow)
-        here += ["; " if here else "", f"{PLACES[place]}: ", growth[place], " times as fast with ", more,
-                 " threads on a multiprocessor as with ", fewer, f", in blocks of {count}"]
-    least = growth["compute"] if float(growth["compute"]) > 1 else 1
-    return judged([(PLACES[place], measured.is_more(growth[place], least)) for place in MEMORIES], here,
-                  "with tables in each memory, more thread blocks of one size, with at least twice the threads, raise the rate, and "
-                  "more so than with computing; the largest size of which there is room for two counts; if not, no latency is left "
-                  "that more threads could hide",
-                  by=[growth["compute"]])
+    """Whether more threads still hide more with tables, and not with computing, from each number of threads that one thread
+    block gives a multiprocessor: with several of its size, the rate grows, and by more than computing's."""
+    gains = {place: gains_of(measured, place) for place in PLACES}
+    if not all(gains.values()):
+        return Verdict("open", ["no size of a thread block had its threads doubled on a multiprocessor"]) if rates_of(
+            measured, "compute") else no_device()
+    parts, left = [], []
+    for place in MEMORIES:
+        hides = {count: gains_more(measured, gain, gains["compute"].get(count)) for count, (gain, *_) in gains[place].items()}
+        parts += [(f"{PLACES[place]} from {count} threads", does) for count, does in hides.items()]
+        left.append(f"{PLACES[place]} ({up_to(hides)})")
+    here = separated([[f"{PLACES[place]}: ", *words_of_gains(found)] for place, found in gains.items()])
+    return judged(parts, [*here, f"; latency left to hide: {', '.join(left)}", *ratios_to_computing(measured)], LATENCY,
+                  by=[gain for found in gains.values() for gain, *_ in found.values()])
+
+
+def gains_more(measured, gain, computing):
+    """Whether more threads make tables faster, and more so than computing."""
+    least = computing[0] if computing and float(computing[0]) > 1 else 1
+    return measured.is_more(gain, least)
+
+
+LATENCY = ("with tables in each memory, several thread blocks of a size, with at least twice the threads, are faster than one, and more "
+           "so than with computing: then so many threads as one block has leave latency that more can hide; what is not faster leaves none")
+
+
+def words_of_gains(found):
+    """How many times as fast more threads are than fewer."""
+    words, before = [], None
+    for gain, fewer, more in found.values():
+        if before is None:
+            words += [gain, " times as fast with ", more, " threads on a multiprocessor as with ", fewer]
+        else:
+            words += [", ", *([] if float(more) == before else ["and with ", more, " "]), gain, " as with ", fewer]
+        before = float(more)
+    return words
+
+
+def up_to(hides):
+    """Up to how many threads latency is surely left, and from how many on surely none."""
+    left, none = ([count for count, does in hides.items() if does is said] for said in (True, False))
+    words = [f"up to {max(left)} threads"] if left else []
+    words += [f"none from {min(none)}{'' if left else ' threads'} on"] if none else []
+    return ", ".join(words) or "not known"
+
+
+def ratios_to_computing(measured):
+    """What tables gain at all, with as many threads a block as were published as the best number."""
+    count = int(float(published("pousa_ci_aim/device/threads_a_block")))
+    ratios = {place: measured.value("ratio to compute", tables=place, blocks="all", threads_a_block=count) for place in MEMORIES}
+    if not all(ratios.values()):
+        return []
+    return [f"; with {count} threads a block tables were as many times as fast as computing: ",
+            *separated([[ratio, f" in {place} memory"] for place, ratio in ratios.items()], ", ")]
 
 
 def judge_streams(measured):
@@ -186,9 +238,10 @@ def show(measured):
                   Table("GB/s without copies, 32 copies of each table in shared memory, a bank for each lane", ["", "GB/s"],
                         [["`cuda_tables`", banks]]),
                   *beside_bounds(measured), bounds_table()],
-                 ["More threads hide more of a memory's latency. So what is still faster with twice as many threads, in more thread "
-                  "blocks of the same size, and more so than computing, did not have its latency hidden, and what is not is "
-                  "limited by something else. All numbers of threads run the same machine code, whose registers decide how many a multiprocessor can hold. "
+                 ["More threads hide more of a memory's latency. So what is still faster with at least twice as many threads, in more "
+                  "thread blocks of the same size, and more so than computing, did not have its latency hidden by fewer, and what is not "
+                  "is limited by something else. All numbers of threads run the same machine code, whose registers decide how many a "
+                  "multiprocessor can hold. "
                   "Tables in global memory are read through a multiprocessor's first cache.", BOUNDS_NOTE])
 
 
