@@ -3,6 +3,7 @@
 # ctest sets; there is no default, so that no test runs against the wrong build by accident.
 import os
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,10 @@ from pathlib import Path
 import age_file
 import program
 import pytest
+
+# A shell starts what it puts into the background with ^C ignored, and children inherit that: the
+# tests would wait without end for programs that they interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
