@@ -292,23 +292,32 @@ void VaultFiller::add(Waiting waiting, std::uint64_t bytes) {
   }
 }
 
-// Whether a sync of the whole file system answers for all of them, and is less than one for each.
-bool VaultFiller::sync_at_once(std::size_t things) {
-  const Result<struct stat> root = volume_.backing().status(volume_.volume().root());
-  return things > few && root && volume_.whole_sync().covers(*root);
+// Syncs the vault's file system, if that is less than a sync for each. Then answers_for() tells for
+// which of them.
+std::optional<Result<void>> VaultFiller::sync_at_once(std::size_t things) {
+  if (things <= few || !answers_for(volume_.volume().root())) {
+    return std::nullopt;
+  }
+  return volume_.unsynced().sync().and_then([&] { return volume_.whole_sync().sync(); });
+}
+
+// Something else may be mounted on a folder of the vault.
+bool VaultFiller::answers_for(FileRef file) const {
+  const Result<struct stat> status = volume_.backing().status(file);
+  return status && volume_.whole_sync().covers(*status);
 }
 
 void VaultFiller::flush() {
   std::vector<Waiting> group = std::exchange(waiting_, {});
   waiting_bytes_ = 0;
-  const bool at_once = sync_at_once(group.size());
-  const Result<void> synced =
-      !at_once ? Result<void>()
-               : volume_.unsynced().sync().and_then([&] { return volume_.whole_sync().sync(); });
+  std::optional<Result<void>> whole = sync_at_once(group.size());
   for (Waiting& waiting : group) {
     const std::string path = volume::path_of(waiting.place.path, waiting.name);
     attempt([&] {
-      require(at_once || !waiting.file ? synced : waiting.file->sync(false), path);
+      if (waiting.file) {
+        const bool is_synced = whole && answers_for(waiting.file->descriptor());
+        require(is_synced ? *whole : waiting.file->sync(false), path);
+      }
       require(waiting.made.take_name(waiting.name, waiting.replaces), path);
       changed_.emplace(waiting.place.path, waiting.place.folder);
       ++counts_.done;
@@ -316,12 +325,12 @@ void VaultFiller::flush() {
   }
   group.clear();
   const auto changed = std::exchange(changed_, {});
-  if (sync_at_once(changed.size())) {
-    attempt([&] { require(volume_.sync(), ""); });
-    return;
-  }
+  whole = sync_at_once(changed.size());
   for (const auto& place : changed) {
-    attempt([&] { require(volume_.sync_folder(*place.second), place.first); });
+    attempt([&] {
+      const bool is_synced = whole && answers_for(place.second->descriptor());
+      require(is_synced ? *whole : volume_.sync_folder(*place.second), place.first);
+    });
   }
 }
 

@@ -75,7 +75,8 @@ class VaultFiller {
                                                         const std::string& name);
   void set_times(volume::EntryRef made, const std::string& path, const struct timespec& modified);
   void add(Waiting waiting, std::uint64_t bytes);
-  [[nodiscard]] bool sync_at_once(std::size_t things);
+  [[nodiscard]] std::optional<Result<void>> sync_at_once(std::size_t things);
+  [[nodiscard]] bool answers_for(FileRef file) const;
   void flush();
 
   VaultTree& vault_;

@@ -222,6 +222,32 @@ int unlinkat(int folder, const char* path, int flags) {
 }
 """
 
+# Adds a line to the file $CALLS for each sync that succeeds: the device and the number of what is synced, or of a whole
+# file system its device and 0.
+NOTED_SYNCS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+static int note(int result, int file, int is_whole) {
+  struct stat status;
+  if (result != 0 || fstat(file, &status) != 0) return result;
+  FILE *calls = fopen(getenv("CALLS"), "a");
+  fprintf(calls, "%lu %lu\n", (unsigned long)status.st_dev, is_whole ? 0 : (unsigned long)status.st_ino);
+  fclose(calls);
+  return result;
+}
+#define NOTE(name, is_whole)                               \
+  int name(int file) {                                     \
+    int (*real)(int) = dlsym(RTLD_NEXT, #name);            \
+    return note(real(file), file, is_whole);               \
+  }
+NOTE(fsync, 0)
+NOTE(fdatasync, 0)
+NOTE(syncfs, 1)
+"""
+
 # Adds a byte to the file $CALLS for each entry of a folder that is read.
 READING = """
 #define _GNU_SOURCE
