@@ -33,6 +33,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash == 0 ? 1 : slash);
 }
 
+}  // namespace
+
 void sync_changed(const Descriptor& folder, const std::string& path) {
   const int error = folder.is_open() ? sync_folder(folder.number(), folder.number()) : errno;
   if (error != 0) {
@@ -40,8 +42,6 @@ void sync_changed(const Descriptor& folder, const std::string& path) {
     throw_errno(path);
   }
 }
-
-}  // namespace
 
 std::string resolved_folder(const std::string& path) {
   std::error_code error;
@@ -74,9 +74,6 @@ void OutputFolders::make(std::vector<Outcome>& outcomes) {
     if (folder->second) {
       outcome.fail(*folder->second);
     }
-  }
-  for (const std::string& path : changed_) {
-    sync_changed(open_folder(path.empty() ? "." : path), path);
   }
   for (const std::string& below : changed_below_) {
     sync_changed(tree->open_folder(below), tree->path_of(below));
@@ -127,7 +124,7 @@ void OutputFolders::make_top(const std::string& path, mode_t mode) {
   if (mkdirat(target.folder->number(), target.file.c_str(), mode) != 0 && errno != EEXIST) {
     throw_errno(path);
   }
-  changed_.insert(parent);
+  sync_changed(*target.folder, path);
 }
 
 }  // namespace paes::cli

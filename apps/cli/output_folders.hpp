@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/outcome.hpp"
+#include "core/descriptor.hpp"
 #include "stream/file/file_place.hpp"
 
 namespace paes::cli {
@@ -18,6 +19,10 @@ namespace paes::cli {
 // The absolute path of a folder without links, "." and "..". What does not exist yet keeps its
 // name. An empty path is the working folder.
 [[nodiscard]] std::string resolved_folder(const std::string& path);
+
+// Syncs the names in a folder. Throws Error(failure) "PATH: why", also for one that could not be
+// opened, as errno says.
+void sync_changed(const Descriptor& folder, const std::string& path);
 
 class OutputFolders {
  public:
@@ -33,9 +38,7 @@ class OutputFolders {
   [[nodiscard]] mode_t mode_of(const std::string& below) const;
 
   std::unordered_map<std::string, mode_t> modes_;
-  // In which folders were made.
-  std::set<std::string> changed_;
-  std::set<std::string> changed_below_;
+  std::set<std::string> changed_below_;  // in which folders were made
 };
 
 }  // namespace paes::cli

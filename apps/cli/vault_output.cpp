@@ -10,11 +10,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <utility>
-#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/decimal.hpp"
+#include "cli/output_folders.hpp"
 #include "cli/process.hpp"
 #include "cli/progress.hpp"
 #include "cli/report.hpp"
@@ -47,7 +48,12 @@ class VaultWriter {
   void write_at(const VaultEntry& top, const std::string& path, const std::string& name) {
     stream::Tree tree(path);
     if (name.empty() && !top.is_folder()) {
-      attempt([&] { write(top, path); });
+      attempt([&] {
+        write(top, path);
+        if (top.is_link()) {
+          sync_changed(open_folder(path.substr(0, path.rfind('/') + 1) + "."), path);
+        }
+      });
     } else if (!name.empty() && !top.is_folder()) {
       tree.open();
       refuse_vault(tree, "");
@@ -63,11 +69,6 @@ class VaultWriter {
   [[nodiscard]] ErrorCode last_code() const noexcept { return last_code_; }
 
  private:
-  struct MadeFolder {
-    std::string below;
-    struct stat status;  // in the vault
-  };
-
   static mode_t first_mode(const VaultEntry& folder) noexcept {
     return (folder.status.st_mode & 0777) | S_IRWXU;
   }
@@ -89,7 +90,8 @@ class VaultWriter {
   void write_folder(const VaultEntry& top, stream::Tree& tree, const std::string& name) {
     if (name.empty()) {
       if (mkdir(tree.top().c_str(), first_mode(top)) == 0) {
-        made_.push_back({"", top.status});
+        changed_[""] = top.status;
+        attempt([&] { sync_changed(open_folder(tree.top() + "/.."), tree.top()); });
       } else if (errno != EEXIST) {
         throw_errno(tree.top());
       }
@@ -110,7 +112,12 @@ class VaultWriter {
   }
 
   Next write_in(const stream::Tree& tree, const VaultEntry& entry, const std::string& below) {
-    attempt([&] { write(entry, place_in(tree, below)); });
+    attempt([&] {
+      write(entry, place_in(tree, below));
+      if (entry.is_link()) {
+        changed_.try_emplace(parent_of(below));
+      }
+    });
     return Next::on;
   }
 
@@ -156,27 +163,35 @@ class VaultWriter {
       if (!is_new && (errno != EEXIST || !tree.open_folder(below).is_open())) {
         throw_errno(place.path);
       }
+      if (is_new) {
+        changed_.try_emplace(parent_of(below));
+      }
       if (is_new || options_.update) {
-        made_.push_back({below, entry.status});
+        changed_[below] = entry.status;
       }
     });
     return is_there ? Next::on : Next::past_this_folder;
   }
 
-  // Their times last, because every file that got a name has changed them.
+  // Folders get their times last, because every file that got a name has changed them, and those
+  // below first, because then nobody may be allowed to reach them.
   void finish_folders(const stream::Tree& tree) {
-    for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-      const Descriptor folder = tree.open_folder(made->below);
-      const struct timespec times[2] = {{0, UTIME_OMIT}, made->status.st_mtim};
-      const bool is_done =
-          folder.is_open() &&
-          fchmod(folder.number(), stream::less_umask(made->status.st_mode & 0777)) == 0 &&
-          futimens(folder.number(), times) == 0;
-      const int error = is_done ? sync_folder(folder.number(), folder.number()) : errno;
-      if (error != 0) {
-        print_warning(tree.path_of(made->below) + ": " + Errno(error).message());
-      }
+    for (auto changed = changed_.rbegin(); changed != changed_.rend(); ++changed) {
+      attempt([&] {
+        const std::string path = tree.path_of(changed->first);
+        const Descriptor folder = tree.open_folder(changed->first);
+        if (folder.is_open() && changed->second && !set_attributes(folder, *changed->second)) {
+          print_warning(path + ": " + Errno(errno).message());
+        }
+        sync_changed(folder, path);
+      });
     }
+  }
+
+  static bool set_attributes(const Descriptor& folder, const struct stat& status) {
+    const struct timespec times[2] = {{0, UTIME_OMIT}, status.st_mtim};
+    return fchmod(folder.number(), stream::less_umask(status.st_mode & 0777)) == 0 &&
+           futimens(folder.number(), times) == 0;
   }
 
   // True with --update for what has the same length and time there.
@@ -276,7 +291,9 @@ class VaultWriter {
   VaultWork work_;
   stream::RunOutputs written_;
   stream::GroupCommit commits_;
-  std::vector<MadeFolder> made_;
+  // The folders in which names are new, below the top, and what they get in the end: that of the
+  // vault's own, or nothing.
+  std::map<std::string, std::optional<struct stat>> changed_;
   VaultCounts counts_;
   ErrorCode last_code_ = ErrorCode::failure;
 };

@@ -6,7 +6,7 @@ import subprocess
 import preload
 import program
 import pytest
-from program import OK
+from program import OK, SOME_FAILED
 from test_vault_files import Vault, vault_fixture  # noqa: F401  (a fixture among them)
 
 
@@ -57,3 +57,52 @@ def test_put_syncs_each_file_system_of_a_vault(tmp_path, mount_space, preloaded,
     synced = synced_by(calls)
     left = {one for one in made if one not in synced and (one[0], 0) not in synced}
     assert left == set()
+
+
+def synced_in_a_run(preloaded, tmp_path, *words, cwd=None):
+    calls = tmp_path / "calls"
+    calls.write_text("")
+    program.succeed(*words, cwd=cwd, prefix=[*preloaded(preload.NOTED_SYNCS), f"CALLS={calls}"])
+    return synced_by(calls)
+
+
+def is_synced(path, synced):
+    return number_of(path) in synced or (number_of(path)[0], 0) in synced
+
+
+@pytest.mark.parametrize("option", [(), ("-f",), ("--update",)])
+@pytest.mark.parametrize("what", ["link", "link to a name", "folder", "folder to a name", "export", "empty folder"])
+def test_get_syncs_the_folders_of_its_new_names(vault, tmp_path, folder, preloaded, what, option):
+    tree = make_tree(tmp_path / "tree")
+    (tmp_path / "empty").mkdir()
+    vault.do("put", tree, tmp_path / "empty")
+    old = folder / "tree" / "folder 1"
+    old.mkdir(parents=True)
+    get = lambda *words: vault.words("get", *option, *words)  # noqa: E731
+    words, changed = {
+        "link": (get("tree/link"), [folder]),
+        "link to a name": (get("tree/link", "tree/new"), [folder / "tree"]),
+        "folder": (get("tree", "."), [folder / "tree", old, folder / "tree" / "folder 2"]),
+        "folder to a name": (get("tree", "new/"), [folder, folder / "new", folder / "new" / "folder 3"]),
+        "export": (vault.words("export", *option, "new"), [folder, folder / "new", folder / "new" / "tree"]),
+        "empty folder": (get("empty"), [folder, folder / "empty"]),
+    }[what]
+    synced = synced_in_a_run(preloaded, tmp_path, *words, cwd=folder)
+    assert [path for path in changed if not is_synced(path, synced)] == []
+
+
+def test_a_name_that_cannot_be_synced_is_told(vault, tmp_path, folder, preloaded):
+    os.symlink("target", tmp_path / "link")
+    vault.do("put", tmp_path / "link")
+    failing = [*preloaded(preload.FAILING), "FAIL_AT=1-", f"CALLS={tmp_path / 'calls'}"]
+    result = program.run(*vault.words("get", "link", folder), prefix=failing)
+    assert result.code == SOME_FAILED and "Input/output error" in result.err, result.err
+
+
+def test_an_output_folder_that_a_dangling_link_names_is_synced(tmp_path, folder, keys, plain, preloaded):
+    """It is made where the link leads."""
+    (tmp_path / "there").mkdir()
+    os.symlink(tmp_path / "there" / "new", folder / "link")
+    synced = synced_in_a_run(preloaded, tmp_path, "encrypt", "-r", keys.recipient, "--output-dir", folder / "link", plain)
+    assert (tmp_path / "there" / "new" / f"{plain.name}.paes").exists()
+    assert is_synced(tmp_path / "there", synced)
