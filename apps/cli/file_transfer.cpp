@@ -173,6 +173,7 @@ std::unique_ptr<stream::Output> create_output(const TransferOptions& options,
   made.file.role = use.is_resumable ? stream::FileRole::resumable
                    : use.is_grouped ? stream::FileRole::grouped
                                     : stream::FileRole::alone;
+  made.when_taken = use.when_taken;
   std::unique_ptr<stream::Output> output =
       place.path == "-" ? stream::standard_output(made) : stream::create_output(place, made);
   refuse(output->is_terminal() && !options.overwrite, output->name() + ": is a terminal",

@@ -114,6 +114,7 @@ struct OutputUse {
   bool encrypts;
   bool is_resumable = false;
   bool is_grouped = false;
+  const char* when_taken = stream::OutputOptions().when_taken;
 };
 // Opens the output; refuses a terminal unless overwriting was asked for.
 [[nodiscard]] std::unique_ptr<stream::Output> create_output(const TransferOptions& options,

@@ -64,12 +64,6 @@ VaultFiller::VaultFiller(VaultTree& vault, volume::WritableVolume& volume, Exist
       work_(work),
       meter_(meter) {}
 
-void VaultFiller::fail(const Error& error) {
-  print_error(error);
-  last_code_ = error.code;
-  ++counts_.failed;
-}
-
 // A failure of one file is printed, and the rest goes on, unless a signal has come.
 template <typename Work>
 void VaultFiller::attempt(const Work& work) {
@@ -78,7 +72,7 @@ void VaultFiller::attempt(const Work& work) {
   } catch (...) {
     const Error error = current_error();
     cancel().check();
-    fail(error);
+    counts_.fail(error);
   }
 }
 
@@ -154,13 +148,13 @@ void VaultFiller::put_below(const std::string& source, const Place& top) {
   std::vector<std::pair<std::string, Place>> levels = {{"", top}};
   walk(tree, [&](const VisitedEntry& visited) {
     if (visited.error != 0) {
-      fail(Error(ErrorCode::failure,
-                 tree.path_of(visited.below) + ": " + Errno(visited.error).message()));
+      counts_.fail(Error(ErrorCode::failure,
+                         tree.path_of(visited.below) + ": " + Errno(visited.error).message()));
       return Next::past_this_folder;
     }
     // A vault that is mounted within would grow by what was just put into it, without end.
     if (S_ISDIR(visited.status.st_mode) && is_same_place(visited.status, root_)) {
-      fail(Error(ErrorCode::usage, tree.path_of(visited.below) + ": is the vault itself"));
+      counts_.fail(Error(ErrorCode::usage, tree.path_of(visited.below) + ": is the vault itself"));
       return Next::past_this_folder;
     }
     if (visited.below.empty()) {
@@ -223,7 +217,7 @@ std::optional<VaultEntry> VaultFiller::find_existing(const Place& place, const s
     throw Error(ErrorCode::failure, found->path + ": is a folder in the vault");
   }
   if (found && existing_ == Existing::refused) {
-    throw Error(ErrorCode::usage, found->path + ": exists already in the vault",
+    throw Error(ErrorCode::failure, found->path + ": already exists in the vault",
                 "-f replaces it; --update replaces what has changed");
   }
   return found;

@@ -43,7 +43,6 @@ class VaultFiller {
   void finish();
 
   [[nodiscard]] const VaultCounts& counts() const noexcept { return counts_; }
-  [[nodiscard]] ErrorCode last_code() const noexcept { return last_code_; }
 
  private:
   // A file or link that is complete and has no name yet.
@@ -61,7 +60,6 @@ class VaultFiller {
 
   template <typename Work>
   void attempt(const Work& work);
-  void fail(const Error& error);
   [[nodiscard]] Place open(const VaultEntry& folder);
   [[nodiscard]] Place make_folder(const Place& parent, const std::string& name,
                                   const struct stat* source);
@@ -91,7 +89,6 @@ class VaultFiller {
   std::map<std::string, SharedFolder> changed_;  // folders with names that are not synced
   std::vector<std::pair<std::string, Attributes>> folders_;  // what these get in the end
   VaultCounts counts_;
-  ErrorCode last_code_ = ErrorCode::failure;
 };
 
 }  // namespace paes::cli

@@ -27,6 +27,7 @@
 #include "stream/file/create_output.hpp"
 #include "stream/file/file_place.hpp"
 #include "stream/file/group_commit.hpp"
+#include "stream/file/new_file.hpp"
 #include "stream/file/run_outputs.hpp"
 #include "stream/transfer/sparse_sink.hpp"
 
@@ -66,17 +67,10 @@ class VaultWriter {
   }
 
   [[nodiscard]] const VaultCounts& counts() const noexcept { return counts_; }
-  [[nodiscard]] ErrorCode last_code() const noexcept { return last_code_; }
 
  private:
   static mode_t first_mode(const VaultEntry& folder) noexcept {
     return (folder.status.st_mode & 0777) | S_IRWXU;
-  }
-
-  void fail(const Error& error) {
-    print_error(error);
-    last_code_ = error.code;
-    ++counts_.failed;
   }
 
   static stream::FilePlace place_in(const stream::Tree& tree, const std::string& below) {
@@ -108,7 +102,7 @@ class VaultWriter {
               volume::path_of(name, entry.path.substr(top.path.empty() ? 0 : top.path.size() + 1));
           return entry.is_folder() ? make_folder(tree, entry, below) : write_in(tree, entry, below);
         },
-        [&](const Error& error) { fail(error); });
+        [&](const Error& error) { counts_.fail(error); });
   }
 
   Next write_in(const stream::Tree& tree, const VaultEntry& entry, const std::string& below) {
@@ -141,7 +135,7 @@ class VaultWriter {
       return true;
     } catch (const Error& error) {
       cancel().check();
-      fail(error);
+      counts_.fail(error);
     }
     return false;
   }
@@ -235,7 +229,7 @@ class VaultWriter {
                      print_warning(named.warning());
                    }
                    if (error) {
-                     fail(about(named.name(), *error));
+                     counts_.fail(about(named.name(), *error));
                    } else {
                      ++counts_.done;
                    }
@@ -252,7 +246,7 @@ class VaultWriter {
       return;
     }
     if (exists && !options_.overwrite && !options_.update) {
-      throw Error(ErrorCode::usage, place.path + ": exists already", "-f replaces it");
+      stream::throw_exists(place.path, {});
     }
     options_.vault.refuse_as_output(place);
     // The name has the old or the new at every moment.
@@ -295,7 +289,6 @@ class VaultWriter {
   // vault's own, or nothing.
   std::map<std::string, std::optional<struct stat>> changed_;
   VaultCounts counts_;
-  ErrorCode last_code_ = ErrorCode::failure;
 };
 
 }  // namespace
@@ -337,38 +330,36 @@ stream::Work VaultWork::for_text(std::optional<std::uint64_t> bytes,
   return work;
 }
 
-void print_counts(const char* command, const VaultCounts& counts, double seconds) {
-  if (counts.failed == 1 && counts.done + counts.skipped == 0) {
-    return;  // the error says it all
+void VaultCounts::fail(const Error& error) {
+  print_error(error);
+  last_code = error.code;
+  ++failed;
+}
+
+int VaultCounts::finish(const char* command, std::chrono::duration<double> took, bool quiet) const {
+  const bool is_one_failure = failed == 1 && done + skipped == 0;
+  if (!is_one_failure && !quiet) {
+    print_note(fmt::format("paes: {}: {} {}, {} in {:.3f} s{}{}", command, done,
+                           done == 1 ? "file" : "files and links",
+                           human_bytes(static_cast<double>(text_bytes)), took.count(),
+                           skipped == 0 ? "" : fmt::format("; {} up to date", skipped),
+                           failed == 0 ? "" : fmt::format("; {} failed", failed)));
   }
-  print_note(fmt::format("paes: {}: {} {}, {} in {:.3f} s{}{}", command, counts.done,
-                         counts.done == 1 ? "file" : "files and links",
-                         human_bytes(static_cast<double>(counts.text_bytes)), seconds,
-                         counts.skipped == 0 ? "" : fmt::format("; {} up to date", counts.skipped),
-                         counts.failed == 0 ? "" : fmt::format("; {} failed", counts.failed)));
+  return failed == 0 ? exit_done : is_one_failure ? static_cast<int>(last_code) : exit_some_failed;
 }
 
 int write_entry(const char* command, const VaultOutputOptions& options, VaultTree& vault,
                 const VaultEntry& entry, const std::string& path, const std::string& name) {
   const auto start = std::chrono::steady_clock::now();
   VaultCounts counts;
-  ErrorCode code = ErrorCode::failure;
   {
     ProgressMeter meter(!options.quiet, "writing " + entry.shown(),
                         entry.is_file() ? std::optional(vault.length_of(entry)) : std::nullopt);
     VaultWriter writer(options, vault, meter);
     writer.write_at(entry, path, name);
     counts = writer.counts();
-    code = writer.last_code();
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  if (!options.quiet) {
-    print_counts(command, counts, seconds.count());
-  }
-  if (counts.failed == 0) {
-    return exit_done;
-  }
-  return entry.is_folder() ? exit_some_failed : static_cast<int>(code);
+  return counts.finish(command, std::chrono::steady_clock::now() - start, options.quiet);
 }
 
 }  // namespace paes::cli

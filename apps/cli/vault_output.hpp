@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,9 +49,15 @@ struct VaultCounts {
   std::uint64_t skipped = 0;  // --update found them up to date
   std::uint64_t failed = 0;
   std::uint64_t text_bytes = 0;
+  ErrorCode last_code = ErrorCode::failure;  // of what has failed
+
+  // Prints the error and counts it.
+  void fail(const Error& error);
+  // The exit code. Prints "paes: vault get: 10 files and links, 1.50 GB in 2.000 s; 3 up to date",
+  // unless the only error says it all, or with `quiet`.
+  [[nodiscard]] int finish(const char* command, std::chrono::duration<double> took,
+                           bool quiet) const;
 };
-// "paes: vault get: 10 files and links, 1.50 GB in 2.000 s; 3 up to date"
-void print_counts(const char* command, const VaultCounts& counts, double seconds);
 
 // What --update compares.
 [[nodiscard]] bool is_same_time(const struct timespec& one, const struct timespec& other) noexcept;
@@ -63,8 +70,7 @@ void declare_threads(CLI::App& app, unsigned& threads);
 
 // Brings `entry`, and all that is below it, to `path`, or with a name to what has that name in the
 // folder `path`, where no link is followed. Folders that exist are taken, and files never replaced
-// unless the options say so. A failure is printed, and the rest goes on. Returns the exit code:
-// that of the failure if `entry` is no folder.
+// unless the options say so. A failure is printed, and the rest goes on. Returns the exit code.
 [[nodiscard]] int write_entry(const char* command, const VaultOutputOptions& options,
                               VaultTree& vault, const VaultEntry& entry, const std::string& path,
                               const std::string& name);

@@ -42,6 +42,10 @@ struct RekeyCommand {
 
   // Whether the text is encrypted anew, into another file.
   [[nodiscard]] bool is_anew() const { return keys.own_key.is_given() || new_key.is_given(); }
+  // What a text that is encrypted anew becomes.
+  [[nodiscard]] const stream::FileFormat& new_format() const {
+    return stream::find_format(new_key.is_given() ? "cobblestone" : "paes");
+  }
   // Whether recipients stay: else the new ones replace all of them.
   [[nodiscard]] bool keeps_some() const { return add || !remove.empty(); }
   [[nodiscard]] const char* action() const {
@@ -115,9 +119,8 @@ class Rekeyer {
 
   // How many recipients the file has now.
   [[nodiscard]] std::size_t rekey(const stream::FilePlace& place);
-  // Gives back the name of the new file, which lies beside the old one unless -o names it. The old
-  // one stays.
-  [[nodiscard]] std::string encrypt_anew(const stream::FilePlace& place);
+  // The old file stays.
+  void encrypt_anew(const stream::FilePlace& place, const stream::FilePlace& to);
 
  private:
   [[nodiscard]] stream::Input open(const stream::FilePlace& place) const;
@@ -160,38 +163,33 @@ stream::Input Rekeyer::open(const stream::FilePlace& place) const {
   return std::move(*input);
 }
 
-std::string Rekeyer::encrypt_anew(const stream::FilePlace& place) {
+void Rekeyer::encrypt_anew(const stream::FilePlace& place, const stream::FilePlace& to) {
   stream::Input input = open(place);
   const InputToOpen sealed(input, opener_);
   refuse(!sealed.source().is_seekable(),
          input.name() + ": is a pipe or text, and rekey takes neither",
          "decrypt it, and encrypt what comes out");
-  const stream::FileFormat& format = stream::find_format(new_key_ ? "cobblestone" : "paes");
   const WorkChooser chooser = WorkOptions().choose("", Notes::none);
   stream::Work work = chooser.cpu();
   const std::unique_ptr<Executor> threads = chooser.start_threads(work, input.bytes());
   const stream::OpenedPayload payload = sealed.open(work);
   stream::OpenedText text(sealed.source(), payload, work);
-  const std::string& given = command_.output;
-  const stream::FilePlace to =
-      given.empty()
-          ? stream::FilePlace(encrypted_name(decrypted_name(place.path), format), place.folder)
-          : stream::FilePlace(given);
   command_.keys.refuse_as_output(to);
   command_.recipients.refuse_as_output(to);
   command_.new_passphrase.refuse_as_output(to);
   command_.new_key.refuse_as_output(to);
   TransferOptions options;
-  options.output = given;
-  const auto output = create_output(options, to, input, {.encrypts = true});
+  options.output = command_.output;
+  const auto output =
+      create_output(options, to, input,
+                    {.encrypts = true, .when_taken = "move it away, or name the new file with -o"});
   refuse(!output->is_discardable(),
          output->name() + ": is not a regular file, and of a damaged file a part would be written",
          "name a new file with -o");
   const stream::NewPayload made =
       new_key_ ? stream::new_bare_payload(new_key_->key, new_key_->context, work)
-               : format.new_payload(seal_to(), container::Shape(), work);
+               : command_.new_format().new_payload(seal_to(), container::Shape(), work);
   report_written(options, *output, stream::encrypt_file(text, *output, made, work));
-  return to.path;
 }
 
 // Notes in the outcome what came of it. Failures are printed, not thrown.
@@ -200,7 +198,7 @@ void rekey_one(const RekeyCommand& command, Rekeyer& rekeyer, Outcome& outcome) 
     if (outcome.status == Status::not_begun) {
       const stream::FilePlace place(outcome.input, outcome.place.folder(outcome.input));
       if (command.is_anew()) {
-        outcome.more["output"] = rekeyer.encrypt_anew(place);
+        rekeyer.encrypt_anew(place, {outcome.output, place.folder});
       } else {
         outcome.more["recipients"] = rekeyer.rekey(place);
       }
@@ -215,15 +213,21 @@ void rekey_one(const RekeyCommand& command, Rekeyer& rekeyer, Outcome& outcome) 
     print_note("paes: " + shown_name(outcome.input) + ": the old recipients are back");
   } else if (outcome.status == Status::done && command.is_anew() && !command.quiet) {
     print_note("paes: " + shown_name(outcome.input) + ": encrypted anew to " +
-               shown_name(outcome.more["output"].get<std::string>()) +
-               "; the old file is still there");
+               shown_name(outcome.output) + "; the old file is still there");
   }
 }
 
 int rekey_files(const RekeyCommand& command) {
   check(command);
+  NameOutput name_output;
+  if (command.is_anew()) {
+    name_output = [&](const std::string& input) {
+      return !command.output.empty() ? command.output
+                                     : encrypted_name(decrypted_name(input), command.new_format());
+    };
+  }
   std::vector<Outcome> outcomes =
-      collect_inputs(command.inputs, command.files, command.keys.takes(), nullptr).files;
+      collect_inputs(command.inputs, command.files, command.keys.takes(), name_output).files;
   Rekeyer rekeyer(command);
   for (Outcome& outcome : outcomes) {
     if (!cancel().requested()) {

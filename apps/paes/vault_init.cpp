@@ -85,15 +85,24 @@ class NewVaultFile {
   std::string path_;
 };
 
+void refuse_existing(const std::string& configuration, const std::string& what_why) {
+  struct stat status = {};
+  if (lstat(configuration.c_str(), &status) == 0) {
+    throw Error(ErrorCode::failure, what_why,
+                "a configuration may open a vault, and is never replaced");
+  }
+}
+
 // Gives back whether an interrupted run has left the root's IV. Anything else must not be there.
 bool has_folder_iv(const VaultInitCommand& command) {
   const std::string& folder = command.place.folder();
+  refuse_existing(folder + "/" + std::string(vault::configuration_name),
+                  folder + ": is a vault already");
   bool has_iv = false;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    refuse(name == vault::configuration_name, folder + ": is a vault already");
     has_iv = has_iv || name == vault::folder_iv_name;
     refuse(name != vault::folder_iv_name || !command.features().has_directory_ivs,
            folder + ": is not empty",
@@ -147,10 +156,8 @@ void check(const VaultInitCommand& command) {
                  path, command.place.folder() + "/" + std::string(vault::configuration_name)),
          path + ": would lie in the vault, where no file can have this name",
          "keep it elsewhere, or leave out --config");
-  struct stat status = {};
-  if (command.place.has_configuration_elsewhere() && lstat(path.c_str(), &status) == 0) {
-    throw Error(ErrorCode::failure, path + ": already exists",
-                "it may open another vault, and is never replaced");
+  if (command.place.has_configuration_elsewhere()) {
+    refuse_existing(path, path + ": already exists");
   }
 }
 

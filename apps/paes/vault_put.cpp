@@ -155,16 +155,8 @@ int put(const VaultPutCommand& command) {
   VaultFiller filler(vault, volume, existing, is_alone, work, meter);
   put_all(command, filler);
   filler.finish();
-  const VaultCounts& counts = filler.counts();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  if (!command.quiet) {
-    print_counts("vault put", counts, seconds.count());
-  }
-  if (counts.failed == 0) {
-    return exit_done;
-  }
-  const bool is_one = counts.failed == 1 && counts.done + counts.skipped == 0;
-  return is_one ? static_cast<int>(filler.last_code()) : exit_some_failed;
+  return filler.counts().finish("vault put", std::chrono::steady_clock::now() - start,
+                                command.quiet);
 }
 
 Action declare(CLI::App& app) {

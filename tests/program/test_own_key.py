@@ -228,7 +228,8 @@ def test_rekey_from_a_key_to_an_envelope_and_back(size, key_file, keys, folder, 
     (folder / "next").write_text(KEYS[16].hex())
     new = ["--new-key-file", folder / "next", "--new-key-encoding", "hex", "--new-key-context", "two"]
     before = sealed.read_bytes()
-    fail("rekey", "-i", keys.path, *new, envelope, code=program.FAILURE, says="text.cobblestone: already exists")
+    done = fail("rekey", "-i", keys.path, *new, envelope, code=program.FAILURE, says="text.cobblestone: already exists")
+    assert "-f" not in done.err and "-o" in done.err
     assert sealed.read_bytes() == before
     sealed.unlink()
     done = succeed("rekey", "-i", keys.path, *new, "--new-key-id", "backups/8", "--json", envelope)
@@ -252,6 +253,19 @@ def test_rekey_from_a_file_of_age_and_between_keys(size, key_file, keys, folder,
     fail(*change, code=USAGE, says="is the input itself\n.*-o")
     succeed(*change, "-o", folder / "out")
     assert of_cobblestone(KEYS[16], (folder / "out").read_bytes()) == text
+
+
+def test_rekey_refuses_two_files_with_one_output(key_file, keys, folder):
+    """As the commands do that encrypt and decrypt: before anything is written."""
+    (folder / "text").write_text("text")
+    for format_ in ("age", "paes"):
+        succeed("encrypt", "--format", format_, "-r", keys.recipient, folder / "text")
+    before = program.tree(folder)
+    names = [folder / "text.age", folder / "text.paes"]
+    fail("rekey", "-i", keys.path, "--new-key-file", key_file, *names, code=USAGE, says="would be the output of both")
+    document = json.loads(program.run("rekey", "--json", "-i", keys.path, "--new-key-file", key_file, *names).out)
+    assert document["exit_code"] == USAGE
+    assert program.tree(folder) == before
 
 
 def test_rekey_writes_nothing_of_what_is_damaged_or_cut(key_file, keys, folder, random_bytes):

@@ -528,7 +528,13 @@ def test_folders_that_are_no_place_for_a_vault(folder, secret, unchanged):
     refused(folder, "is not empty", USAGE)
     (folder / "file").unlink()
     succeed("vault", "init", *CHEAP, "--passphrase-file", secret, folder)
-    refused(folder, "is a vault already", USAGE)
+    refused(folder, "is a vault already", FAILURE)
+    more = [folder / f"file {number}" for number in range(20)]
+    for path in more:
+        path.touch()
+    refused(folder, "is a vault already", FAILURE)
+    for path in more:
+        path.unlink()
     (folder / CONFIGURATION).unlink()
     refused(folder, "is not empty", USAGE, "--plaintext-names")
 

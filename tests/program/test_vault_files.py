@@ -263,7 +263,7 @@ def test_folders_of_one_name_become_one(vault, tmp_path, sources):
         (tmp_path / folder / "both" / "same").write_text(folder)
     (tmp_path / "b" / "both" / "same").write_text("longer")
     result = run(*vault.words("put", *sources), cwd=tmp_path)
-    assert result.code == SOME_FAILED and "exists already" in result.err, result.err
+    assert result.code == SOME_FAILED and "already exists" in result.err, result.err
     assert vault.names() == [b"both", b"both/of a", b"both/of b", b"both/same"]
     assert vault.do("cat", "both/same").out == b"a"
     for option in ("-f", "--update"):
@@ -443,7 +443,7 @@ def test_put_replaces_nothing_by_itself(vault, tmp_path):
     vault.do("put", source)
     source.write_text("newer")
     before = program.tree(vault.path)
-    vault.refuse("put", source, code=USAGE, says="exists already in the vault")
+    vault.refuse("put", source, code=FAILURE, says="already exists in the vault")
     assert program.tree(vault.path) == before
     vault.do("put", "-f", source)
     assert vault.do("cat", "file").out == b"newer"
@@ -464,7 +464,8 @@ def test_get_replaces_nothing_by_itself(vault, tmp_path, folder):
     vault.do("put", tmp_path / "file", tmp_path / "link")
     for name in ("file", "link"):
         (folder / name).write_text("mine")
-        vault.refuse("get", name, folder, code=(USAGE, FAILURE), says="exists")
+        result = vault.refuse("get", name, folder, code=FAILURE, says=f"{name}: already exists")
+        assert "give -f" in result.err and "-o" not in result.err
         assert (folder / name).read_text() == "mine"
     result = run(*vault.words("export", folder))
     assert result.code == SOME_FAILED and result.err.count("exists") == 2, result.err
@@ -507,7 +508,7 @@ def test_get_follows_no_link_below_its_folder(vault, tmp_path, folder):
     outside.mkdir()
     (folder / "tree").mkdir()
     os.symlink(outside, folder / "tree" / "in")
-    assert run(*vault.words("get", "-f", "tree", folder)).code == SOME_FAILED
+    vault.refuse("get", "-f", "tree", folder, code=FAILURE, says="tree/in: Too many levels of symbolic links")
     assert list(outside.iterdir()) == []
 
 
@@ -556,6 +557,21 @@ def test_get_with_update(vault, tree, tmp_path, folder):
     assert [path.name for path, inode in inodes.items() if path.lstat().st_ino != inode] == ["link", "zeros"]
     result = vault.do("export", "--update", folder, umask=0)
     assert " 0 files" in result.err and "up to date" in result.err
+
+
+def test_one_code_for_a_name_that_is_taken(vault, tmp_path, folder):
+    """1 for one thing, whether it was named or found in a folder; 5 once others were written."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "file").write_text("text")
+    vault.do("put", tree)
+    vault.do("get", "tree", folder)
+    for words in (("put", tree), ("put", tree / "file", "--to", "tree"), ("get", "tree", folder),
+                  ("get", "tree/file", folder / "tree"), ("export", folder)):
+        vault.refuse(*words, code=FAILURE, says="file: already exists")
+    (tree / "other").write_text("text")
+    assert run(*vault.words("put", tree)).code == SOME_FAILED
+    assert run(*vault.words("get", "tree", folder)).code == SOME_FAILED
 
 
 # ---- cat
@@ -1002,7 +1018,7 @@ def test_several_passphrases(vault, tmp_path):
     assert succeed("vault", "cat", *ann, "file").out == vault.do("cat", "file").out == b"text"
     fail("vault", "cat", "--config", config, *vault.key, vault.path, "file", code=WRONG_KEY)
     fail("vault", "cat", "--passphrase-file", other, vault.path, "file", code=WRONG_KEY)
-    vault.refuse(*words, "--new-config", config, code=(USAGE, FAILURE), says="exists")
+    vault.refuse(*words, "--new-config", config, code=FAILURE, says="already exists")
     vault.refuse(*words, "--new-config", vault.path / "ann.conf", code=USAGE, says="lie in the vault")
     vault.check()
     if shutil.which("gocryptfs-xray") is not None:

@@ -82,7 +82,7 @@ void check_target(const Target& target, const FilePlace& place, const OutputOpti
   }
   if (!target.found.is_open()) {
     if (target.has_links && !options.overwrite) {
-      throw_exists(name, options.only_new);  // a symbolic link that leads nowhere
+      throw_exists(name, options);  // a symbolic link that leads nowhere
     }
     return;
   }
@@ -91,11 +91,11 @@ void check_target(const Target& target, const FilePlace& place, const OutputOpti
     throw Error(ErrorCode::usage, name + ": is a directory", "name the file to write in it");
   }
   if (options.only_new) {
-    throw_exists(name, true);
+    throw_exists(name, options);
   }
   refuse_source(name, target.status, options.source);
   if (is_storage(mode) && !options.overwrite) {
-    throw_exists(name, false);
+    throw_exists(name, options);
   }
   if (S_ISREG(mode)) {
     return;
@@ -116,11 +116,11 @@ void check_target(const Target& target, const FilePlace& place, const OutputOpti
   }
   if (!options.is_named) {
     throw Error(ErrorCode::failure, name + ": is not a regular file",
-                "give -f to write into it, or another name with -o");
+                "give -f to write into it, or name another output");
   }
   if (!target.is_private && !is_null_device(target.status)) {
     throw Error(ErrorCode::failure, name + ": is not a regular file, and may be another user's",
-                "give -f to write into it, or another name with -o");
+                "give -f to write into it, or name another output");
   }
 }
 

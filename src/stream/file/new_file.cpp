@@ -37,10 +37,10 @@ bool can_stay_unnamed(int folder, const std::string& name) {
 
 }  // namespace
 
-void throw_exists(const std::string& name, bool is_never_replaced) {
+void throw_exists(const std::string& name, const OutputOptions& options) {
   throw Error(ErrorCode::failure, name + ": already exists",
-              is_never_replaced ? "it is never replaced: move it away, or choose another name"
-                                : "give -f to replace it, or another name with -o");
+              options.only_new ? "it is never replaced: move it away, or choose another name"
+                               : options.when_taken);
 }
 
 NewFile::NewFile(Target target, const std::string& name, const OutputOptions& options)
@@ -50,7 +50,8 @@ NewFile::NewFile(Target target, const std::string& name, const OutputOptions& op
       file_(std::move(target.file)),
       options_(options.file),
       overwrite_(options.overwrite),
-      only_new_(options.only_new) {}
+      only_new_(options.only_new),
+      when_taken_(options.when_taken) {}
 
 NewFile::NewFile(const std::string& name, Target target, const OutputOptions& options)
     : NewFile(std::move(target), name, options) {
@@ -206,7 +207,7 @@ void NewFile::rename_from(const std::string& unfinished) {
 
 void NewFile::fail_to_place() const {
   if (errno == EEXIST) {
-    throw_exists(name(), only_new_);
+    throw_exists(name(), {.only_new = only_new_, .when_taken = when_taken_});
   }
   throw_errno(name());
 }

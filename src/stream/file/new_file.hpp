@@ -21,7 +21,7 @@ namespace paes::stream {
 [[nodiscard]] std::unique_ptr<Output> create_file(const std::string& name, Target target,
                                                   const OutputOptions& options);
 
-[[noreturn]] void throw_exists(const std::string& name, bool is_never_replaced);
+[[noreturn]] void throw_exists(const std::string& name, const OutputOptions& options);
 
 // Until it is complete it has no name, or a temporary one.
 class NewFile : public Output {
@@ -84,6 +84,7 @@ class NewFile : public Output {
   const NewFileOptions options_;
   const bool overwrite_;
   const bool only_new_;
+  const char* const when_taken_;
   Descriptor descriptor_;
   std::atomic<std::uint64_t> end_{0};  // behind what was written so far
   std::string temporary_;    // the unfinished file's name in the folder; empty if it has none

@@ -62,6 +62,8 @@ struct OutputOptions {
   // The file holds a secret: if the name exists, that file is not opened and that link is not
   // followed.
   bool only_new = false;
+  // What the user can do where something has the name already; with only_new there is one answer.
+  const char* when_taken = "give -f to replace it, or name another output";
   // False: the name was made from the input's. Then it must not lie among devices, and a FIFO or
   // device of that name is written to only with -f.
   bool is_named = true;
