@@ -107,6 +107,10 @@ VaultFiller::Place VaultFiller::make_folder(const Place& parent, const std::stri
   }
   if (source != nullptr && (is_new || existing_ == Existing::updated)) {
     folders_.emplace_back(found->path, Attributes{source->st_mode & 0777, source->st_mtim});
+    if (const mode_t mode = found->status.st_mode & 0777; (mode & S_IRWXU) != S_IRWXU) {
+      // Until then its owner may write into it. For others, what needs that fails and says so.
+      (void)volume_.backing().set_mode(found->backing(), mode | S_IRWXU);
+    }
   }
   Place made = open(*found);
   if (is_new) {

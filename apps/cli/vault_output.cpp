@@ -162,9 +162,20 @@ class VaultWriter {
       }
       if (is_new || options_.update) {
         changed_[below] = entry.status;
+        make_writable(tree.open_folder(below));
       }
     });
     return is_there ? Next::on : Next::past_this_folder;
+  }
+
+  // A folder that gets the mode of the vault's in the end. For others than its owner, what needs
+  // this fails and says so.
+  static void make_writable(const Descriptor& folder) {
+    struct stat status = {};
+    if (folder.is_open() && fstat(folder.number(), &status) == 0 &&
+        (status.st_mode & S_IRWXU) != S_IRWXU) {
+      (void)fchmod(folder.number(), (status.st_mode & 07777) | S_IRWXU);
+    }
   }
 
   // Folders get their times last, because every file that got a name has changed them, and those

@@ -574,6 +574,49 @@ def test_one_code_for_a_name_that_is_taken(vault, tmp_path, folder):
     assert run(*vault.words("get", "tree", folder)).code == SOME_FAILED
 
 
+@pytest.mark.parametrize("command", ["put", "get"])
+def test_update_of_a_folder_that_is_not_writable(vault, tmp_path, folder, command):
+    """Its owner writes into it for the time of the run. Without --update nothing of a folder that exists changes."""
+    no_override = program.without_override()
+    locked = tmp_path / "tree" / "locked"
+    (locked / "in").mkdir(parents=True)
+    for path in (locked / "file", locked / "in" / "file"):
+        path.write_text("old")
+
+    def set_modes(mode):
+        (locked / "in").chmod(mode)
+        locked.chmod(mode)
+
+    def write(text):
+        set_modes(0o755)
+        for name in ("file", "in/file", f"new {text}"):
+            (locked / name).write_text(text)
+        set_modes(0o555)
+
+    def bring(*options, **more):
+        return run(*vault.words("put", *options, tmp_path / "tree"), prefix=no_override, **more)
+
+    def take(*options):
+        return run(*vault.words("get", *options, "tree", folder), prefix=no_override)
+
+    write("older")
+    assert bring().code == OK and take().code == OK
+    write("changed")
+    if command == "put":
+        result = bring("--to", "tree/locked")
+        assert result.code == FAILURE and "tree/locked/tree: cannot be written: Permission denied" in result.err, result.err
+        assert bring("--update").code == OK
+    else:
+        vault.do("put", "--update", tmp_path / "tree")
+        assert take("--update").code == OK
+    vault.do("get", "--update", "tree", folder)
+    assert facts(folder / "tree") == facts(tmp_path / "tree")
+    for path in (locked, folder / "tree" / "locked"):
+        path.chmod(0o755)
+        (path / "in").chmod(0o755)
+    vault.check()
+
+
 # ---- cat
 
 
