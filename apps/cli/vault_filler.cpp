@@ -20,7 +20,7 @@ namespace paes::cli {
 
 namespace {
 
-// Each keeps a descriptor open.
+// Each keeps two descriptors open.
 constexpr std::size_t most_waiting = 64;
 constexpr std::uint64_t most_waiting_bytes = std::uint64_t{64} << 20;
 // So few are synced by themselves, because a sync of the file system also writes what others wrote.
@@ -61,6 +61,7 @@ VaultFiller::VaultFiller(VaultTree& vault, volume::WritableVolume& volume, Exist
       volume_(volume),
       existing_(existing),
       cleans_(cleans),
+      most_waiting_(std::min(most_waiting, vault.most_open() / 2)),
       work_(work),
       meter_(meter) {}
 
@@ -76,110 +77,107 @@ void VaultFiller::attempt(const Work& work) {
   }
 }
 
-VaultFiller::Place VaultFiller::open(const VaultEntry& folder) {
-  Place opened{folder.path, vault_.open(folder)};
+void VaultFiller::enter(const std::string& folder) {
   // What waits here would be taken for what a killed writer has left.
   if (std::any_of(waiting_.begin(), waiting_.end(),
-                  [&](const Waiting& one) { return one.place.path == folder.path; })) {
+                  [&](const Waiting& one) { return parent_of(one.path) == folder; })) {
     flush();
   }
   if (cleans_) {
-    volume::remove_unfinished(volume_, *opened.folder);
+    volume::remove_unfinished(volume_, *vault_.folder(folder));
   }
-  return opened;
 }
 
 // `source` is the folder that it is to be like; null for one that was only named.
-VaultFiller::Place VaultFiller::make_folder(const Place& parent, const std::string& name,
-                                            const struct stat* source) {
-  std::optional<VaultEntry> found = vault_.find_in(parent.folder, parent.path, name);
+void VaultFiller::make_folder(const std::string& path, const struct stat* source) {
+  std::optional<VaultEntry> found = vault_.look_up(path);
   const bool is_new = !found;
   if (is_new) {
     const mode_t mode = source == nullptr ? 0777 : (source->st_mode & 0777) | S_IRWXU;
-    const std::string path = volume::path_of(parent.path, name);
-    require(volume::make_folder(volume_, *parent.folder, name, {mode, std::nullopt}), path);
-    changed_.emplace(parent.path, parent.folder);
-    found = vault_.find_in(parent.folder, parent.path, name);
+    const SharedFolder parent = vault_.folder(parent_of(path));
+    require(volume::make_folder(volume_, *parent, stream::last_name(path), {mode, std::nullopt}),
+            path);
+    changed_.emplace(parent_of(path), parent);
+    found = vault_.look_up(path);
     require(found ? Result<void>() : Errno(ENOENT), path);
   }
   if (!found->is_folder()) {
-    throw Error(ErrorCode::failure, found->path + ": is not a folder in the vault");
+    throw Error(ErrorCode::failure, path + ": is not a folder in the vault");
   }
   if (source != nullptr && (is_new || existing_ == Existing::updated)) {
-    folders_.emplace_back(found->path, Attributes{source->st_mode & 0777, source->st_mtim});
+    folders_.insert_or_assign(path, Attributes{source->st_mode & 0777, source->st_mtim});
     if (const mode_t mode = found->status.st_mode & 0777; (mode & S_IRWXU) != S_IRWXU) {
       // Until then its owner may write into it. For others, what needs that fails and says so.
       (void)volume_.backing().set_mode(found->backing(), mode | S_IRWXU);
     }
   }
-  Place made = open(*found);
+  enter(path);
   if (is_new) {
-    changed_.emplace(made.path, made.folder);
+    changed_.emplace(path, vault_.folder(path));
   }
-  if (changed_.size() >= most_waiting) {
+  if (changed_.size() >= most_waiting_) {
     flush();
   }
-  return made;
 }
 
-VaultFiller::Place VaultFiller::make_folders(const std::string& path) {
-  Place at = open(vault_.find(""));
+std::string VaultFiller::make_folders(const std::string& path) {
+  std::string at;
+  enter(at);
   for (const std::string& name : names_in(path)) {
-    at = make_folder(at, name, nullptr);
+    at = volume::path_of(at, name);
+    make_folder(at, nullptr);
   }
   return at;
 }
 
-void VaultFiller::put(const std::string& source, const Place& place, const std::string& name) {
+void VaultFiller::put(const std::string& source, const std::string& folder,
+                      const std::string& name) {
   attempt([&] {
     const stream::FilePlace named(source);
     struct stat status = {};
     if (named.lstat(status) != 0) {
       throw_errno(source);
     }
-    if (S_ISDIR(status.st_mode)) {
-      put_below(source, name.empty() ? place : make_folder(place, name, &status));
-    } else {
-      put_entry(place, name, named, status);
+    const std::string path = name.empty() ? folder : volume::path_of(folder, name);
+    if (!S_ISDIR(status.st_mode)) {
+      put_entry(path, named, status);
+      return;
     }
+    if (!name.empty()) {
+      make_folder(path, &status);
+    }
+    put_below(source, path);
   });
 }
 
-void VaultFiller::put_below(const std::string& source, const Place& top) {
+void VaultFiller::put_below(const std::string& source, const std::string& top) {
   stream::Tree tree(source);
   tree.open();
-  // The folders from the top down to the one that is being put.
-  std::vector<std::pair<std::string, Place>> levels = {{"", top}};
   walk(tree, [&](const VisitedEntry& visited) {
+    const std::string from = tree.path_of(visited.below);
     if (visited.error != 0) {
-      counts_.fail(Error(ErrorCode::failure,
-                         tree.path_of(visited.below) + ": " + Errno(visited.error).message()));
+      counts_.fail(Error(ErrorCode::failure, from + ": " + Errno(visited.error).message()));
       return Next::past_this_folder;
     }
     // A vault that is mounted within would grow by what was just put into it, without end.
     if (S_ISDIR(visited.status.st_mode) && is_same_place(visited.status, root_)) {
-      counts_.fail(Error(ErrorCode::usage, tree.path_of(visited.below) + ": is the vault itself"));
+      counts_.fail(Error(ErrorCode::usage, from + ": is the vault itself"));
       return Next::past_this_folder;
     }
     if (visited.below.empty()) {
       return Next::on;
     }
-    while (levels.back().first != parent_of(visited.below)) {
-      levels.pop_back();
-    }
-    const std::string name = stream::last_name(visited.below);
+    const std::string path = volume::path_of(top, visited.below);
     bool is_put = false;
     attempt([&] {
       if (S_ISDIR(visited.status.st_mode)) {
-        levels.emplace_back(visited.below,
-                            make_folder(levels.back().second, name, &visited.status));
+        make_folder(path, &visited.status);
       } else {
         const stream::OpenFolder around = tree.folder(parent_of(visited.below));
         if (around == nullptr) {
-          throw_errno(tree.path_of(visited.below));
+          throw_errno(from);
         }
-        put_entry(levels.back().second, name, {tree.path_of(visited.below), around},
-                  visited.status);
+        put_entry(path, {from, around}, visited.status);
       }
       is_put = true;
     });
@@ -187,10 +185,10 @@ void VaultFiller::put_below(const std::string& source, const Place& top) {
   });
 }
 
-void VaultFiller::put_entry(const Place& place, const std::string& name,
-                            const stream::FilePlace& source, const struct stat& status) {
+void VaultFiller::put_entry(const std::string& path, const stream::FilePlace& source,
+                            const struct stat& status) {
   if (S_ISLNK(status.st_mode)) {
-    put_link(place, name, source, status);
+    put_link(path, source, status);
     return;
   }
   std::optional<stream::Input> input =
@@ -199,29 +197,28 @@ void VaultFiller::put_entry(const Place& place, const std::string& name,
     print_warning(source.path + ": is neither a file nor a folder nor a link, and left out");
     return;
   }
-  put_file(place, name, *input, has_holes(status));
+  put_file(path, *input, has_holes(status));
 }
 
-void VaultFiller::put_input(const Place& place, const std::string& name) {
+void VaultFiller::put_input(const std::string& path) {
   attempt([&] {
     stream::Input input = stream::Input::standard_input(&cancel());
-    put_file(place, name, input, false);
+    put_file(path, input, false);
   });
 }
 
 // Nothing if nothing has the name. Throws Error if what has it may not be replaced.
-std::optional<VaultEntry> VaultFiller::find_existing(const Place& place, const std::string& name) {
-  if (std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
-        return one.name == name && one.place.path == place.path;
-      })) {
+std::optional<VaultEntry> VaultFiller::find_existing(const std::string& path) {
+  if (std::any_of(waiting_.begin(), waiting_.end(),
+                  [&](const Waiting& one) { return one.path == path; })) {
     flush();
   }
-  std::optional<VaultEntry> found = vault_.find_in(place.folder, place.path, name);
+  std::optional<VaultEntry> found = vault_.look_up(path);
   if (found && found->is_folder()) {
-    throw Error(ErrorCode::failure, found->path + ": is a folder in the vault");
+    throw Error(ErrorCode::failure, path + ": is a folder in the vault");
   }
   if (found && existing_ == Existing::refused) {
-    throw Error(ErrorCode::failure, found->path + ": already exists in the vault",
+    throw Error(ErrorCode::failure, path + ": already exists in the vault",
                 "-f replaces it; --update replaces what has changed");
   }
   return found;
@@ -233,10 +230,8 @@ void VaultFiller::set_times(volume::EntryRef made, const std::string& path,
   require(volume_.backing().set_times(made, times), path);
 }
 
-void VaultFiller::put_file(const Place& place, const std::string& name, stream::Input& input,
-                           bool has_holes) {
-  const std::string path = volume::path_of(place.path, name);
-  const std::optional<VaultEntry> before = find_existing(place, name);
+void VaultFiller::put_file(const std::string& path, stream::Input& input, bool has_holes) {
+  const std::optional<VaultEntry> before = find_existing(path);
   const std::optional<struct timespec> modified = input.modified();
   const std::optional<std::uint64_t> bytes =
       input.is_seekable() || input.is_regular() ? std::optional(input.bytes()) : std::nullopt;
@@ -245,7 +240,7 @@ void VaultFiller::put_file(const Place& place, const std::string& name, stream::
     ++counts_.skipped;
     return;
   }
-  volume::Unfinished made(volume_, place.folder);
+  volume::Unfinished made(volume_, vault_.folder(parent_of(path)));
   Result<volume::WritableFile> file = made.make_file();
   require(Result<void>(file), path);
   input.expect_sequential();
@@ -263,29 +258,28 @@ void VaultFiller::put_file(const Place& place, const std::string& name, stream::
     set_times(file->descriptor(), path, *modified);
   }
   counts_.text_bytes += moved;
-  add({std::move(made), std::move(*file), place, name, before.has_value()}, moved);
+  add({std::move(made), std::move(*file), path, before.has_value()}, moved);
 }
 
-void VaultFiller::put_link(const Place& place, const std::string& name,
-                           const stream::FilePlace& source, const struct stat& status) {
-  const std::string path = volume::path_of(place.path, name);
+void VaultFiller::put_link(const std::string& path, const stream::FilePlace& source,
+                           const struct stat& status) {
   const std::string target = target_of(source);
-  const std::optional<VaultEntry> before = find_existing(place, name);
+  const std::optional<VaultEntry> before = find_existing(path);
   if (before && existing_ == Existing::updated && before->is_link() &&
       vault_.target_of(*before) == target) {
     ++counts_.skipped;
     return;
   }
-  volume::Unfinished made(volume_, place.folder);
+  volume::Unfinished made(volume_, vault_.folder(parent_of(path)));
   require(made.make_link(target), path);
   set_times(made.entry(), path, status.st_mtim);
-  add({std::move(made), std::nullopt, place, name, before.has_value()}, 0);
+  add({std::move(made), std::nullopt, path, before.has_value()}, 0);
 }
 
 void VaultFiller::add(Waiting waiting, std::uint64_t bytes) {
   waiting_.push_back(std::move(waiting));
   waiting_bytes_ += bytes;
-  if (waiting_.size() >= most_waiting || waiting_bytes_ >= most_waiting_bytes) {
+  if (waiting_.size() >= most_waiting_ || waiting_bytes_ >= most_waiting_bytes) {
     flush();
   }
 }
@@ -310,14 +304,14 @@ void VaultFiller::flush() {
   waiting_bytes_ = 0;
   std::optional<Result<void>> whole = sync_at_once(group.size());
   for (Waiting& waiting : group) {
-    const std::string path = volume::path_of(waiting.place.path, waiting.name);
+    const std::string& path = waiting.path;
     attempt([&] {
       if (waiting.file) {
         const bool is_synced = whole && answers_for(waiting.file->descriptor());
         require(is_synced ? *whole : waiting.file->sync(false), path);
       }
-      require(waiting.made.take_name(waiting.name, waiting.replaces), path);
-      changed_.emplace(waiting.place.path, waiting.place.folder);
+      require(waiting.made.take_name(stream::last_name(path), waiting.replaces), path);
+      changed_.emplace(parent_of(path), waiting.made.folder());
       ++counts_.done;
     });
   }
@@ -336,9 +330,10 @@ void VaultFiller::finish() {
   flush();
   for (auto made = folders_.rbegin(); made != folders_.rend(); ++made) {
     attempt([&] {
-      const VaultEntry entry = vault_.find(made->first);
-      require(volume_.backing().set_mode(entry.backing(), made->second.mode), entry.path);
-      set_times(entry.backing(), entry.path, made->second.modified);
+      const std::optional<VaultEntry> entry = vault_.look_up(made->first);
+      require(entry ? Result<void>() : Errno(ENOENT), made->first);
+      require(volume_.backing().set_mode(entry->backing(), made->second.mode), entry->path);
+      set_times(entry->backing(), entry->path, made->second.modified);
     });
   }
 }

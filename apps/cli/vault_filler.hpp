@@ -27,18 +27,14 @@ class VaultFiller {
   VaultFiller(VaultTree& vault, volume::WritableVolume& volume, Existing existing, bool cleans,
               const VaultWork& work, ProgressMeter& meter);
 
-  // A folder of the vault that is open, because something goes into it.
-  struct Place {
-    std::string path;
-    SharedFolder folder;
-  };
-  // The folder with that path, which is made where it is not there, with all above it.
-  [[nodiscard]] Place make_folders(const std::string& path);
+  // The folder with that path is made where it is not there, with all above it. Gives back the path
+  // as VaultEntry has it.
+  [[nodiscard]] std::string make_folders(const std::string& path);
   // Puts what a user has named into the folder; without a name, what is in that folder. Failures of
   // single files are printed.
-  void put(const std::string& source, const Place& place, const std::string& name);
+  void put(const std::string& source, const std::string& folder, const std::string& name);
   // Standard input becomes a file.
-  void put_input(const Place& place, const std::string& name);
+  void put_input(const std::string& path);
   // Gives names to what has none yet, and syncs everything.
   void finish();
 
@@ -49,8 +45,7 @@ class VaultFiller {
   struct Waiting {
     volume::Unfinished made;
     std::optional<volume::WritableFile> file;  // none: a link
-    Place place;
-    std::string name;
+    std::string path;
     bool replaces;
   };
   struct Attributes {
@@ -60,17 +55,16 @@ class VaultFiller {
 
   template <typename Work>
   void attempt(const Work& work);
-  [[nodiscard]] Place open(const VaultEntry& folder);
-  [[nodiscard]] Place make_folder(const Place& parent, const std::string& name,
-                                  const struct stat* source);
-  void put_below(const std::string& source, const Place& top);
-  void put_entry(const Place& place, const std::string& name, const stream::FilePlace& source,
+  // Before something goes into it.
+  void enter(const std::string& folder);
+  void make_folder(const std::string& path, const struct stat* source);
+  void put_below(const std::string& source, const std::string& top);
+  void put_entry(const std::string& path, const stream::FilePlace& source,
                  const struct stat& status);
-  void put_file(const Place& place, const std::string& name, stream::Input& input, bool has_holes);
-  void put_link(const Place& place, const std::string& name, const stream::FilePlace& source,
+  void put_file(const std::string& path, stream::Input& input, bool has_holes);
+  void put_link(const std::string& path, const stream::FilePlace& source,
                 const struct stat& status);
-  [[nodiscard]] std::optional<VaultEntry> find_existing(const Place& place,
-                                                        const std::string& name);
+  [[nodiscard]] std::optional<VaultEntry> find_existing(const std::string& path);
   void set_times(volume::EntryRef made, const std::string& path, const struct timespec& modified);
   void add(Waiting waiting, std::uint64_t bytes);
   [[nodiscard]] std::optional<Result<void>> sync_at_once(std::size_t things);
@@ -82,12 +76,13 @@ class VaultFiller {
   volume::WritableVolume& volume_;
   const Existing existing_;
   const bool cleans_;
+  const std::size_t most_waiting_;
   const VaultWork& work_;
   ProgressMeter& meter_;
   std::vector<Waiting> waiting_;
   std::uint64_t waiting_bytes_ = 0;
   std::map<std::string, SharedFolder> changed_;  // folders with names that are not synced
-  std::vector<std::pair<std::string, Attributes>> folders_;  // what these get in the end
+  std::map<std::string, Attributes> folders_;    // what these get in the end
   VaultCounts counts_;
 };
 

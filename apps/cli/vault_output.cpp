@@ -308,11 +308,6 @@ bool is_same_time(const struct timespec& one, const struct timespec& other) noex
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
 
-std::string parent_of(const std::string& below) {
-  const std::size_t slash = below.rfind('/');
-  return slash == std::string::npos ? "" : below.substr(0, slash);
-}
-
 void declare_threads(CLI::App& app, unsigned& threads) {
   app.add_option("-T,--threads", threads, "threads; 0 is every processor, the default")
       ->type_name("N")

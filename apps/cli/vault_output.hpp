@@ -62,9 +62,6 @@ struct VaultCounts {
 // What --update compares.
 [[nodiscard]] bool is_same_time(const struct timespec& one, const struct timespec& other) noexcept;
 
-// The folder in which a path below a top lies; empty for the top.
-[[nodiscard]] std::string parent_of(const std::string& below);
-
 // `-T`, which means the same wherever it is.
 void declare_threads(CLI::App& app, unsigned& threads);
 

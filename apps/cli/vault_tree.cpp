@@ -10,17 +10,24 @@
 #include <utility>
 
 #include "cli/key_proof.hpp"
+#include "cli/mount_table.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
 #include "core/descriptor.hpp"
 #include "core/refuse.hpp"
 #include "core/secret.hpp"
 #include "kernel/registry.hpp"
+#include "stream/file/file_place.hpp"
 #include "volume/read/link.hpp"
 
 namespace paes::cli {
 
 namespace {
+
+// How many folders a tree keeps open, an eighth of what the process may have open if that lies
+// between these.
+constexpr std::size_t fewest_folders = 8;
+constexpr std::size_t most_folders = 512;
 
 // Where a path leads, also through a last link to what is not there yet. Nothing where no file can
 // have it.
@@ -47,12 +54,13 @@ std::optional<std::filesystem::path> real_path(const std::string& path) {
 
 }  // namespace
 
-void allow_open_files() {
+std::size_t allow_open_files() {
   struct rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit all = {limit.rlim_max, limit.rlim_max};
+    limit = setrlimit(RLIMIT_NOFILE, &all) == 0 ? all : limit;
   }
+  return static_cast<std::size_t>(limit.rlim_cur);
 }
 
 Descriptor open_vault_folder(const std::string& path) {
@@ -117,6 +125,11 @@ Error volume_error(std::string_view path, Errno error, MetDamage& met) {
   return Error(ErrorCode::failure, shown + ": " + error.message());
 }
 
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
 std::vector<std::string> names_in(const std::string& path) {
   refuse_zero_byte(path);
   std::vector<std::string> names;
@@ -132,7 +145,8 @@ std::vector<std::string> names_in(const std::string& path) {
   return names;
 }
 
-VaultTree::VaultTree(const VaultOptions& options) {
+VaultTree::VaultTree(const VaultOptions& options)
+    : most_open_(std::clamp(allow_open_files() / 8, fewest_folders, most_folders)) {
   const std::string& folder = options.place.folder();
   Descriptor root = open_vault_folder(folder);
   const OpenedVault opened = options.open();
@@ -141,18 +155,17 @@ VaultTree::VaultTree(const VaultOptions& options) {
     throw Error(ErrorCode::wrong_key,
                 shown_name(options.master_key_file) + ": is not the master key of this vault");
   }
-  allow_open_files();
   volume_ = std::make_unique<const volume::Volume>(
       std::move(root), opened.configuration.features, opened.key, best_kernel(Cipher::aes),
       std::make_unique<volume::Backing>(), met_.reporter());
+  open_folder(volume_->root(), "", "");
 }
 
-std::optional<VaultEntry> VaultTree::find_in(const SharedFolder& folder,
-                                             std::string_view folder_path, std::string_view name) {
-  VaultEntry entry{volume::path_of(folder_path, name), folder, {}};
-  Result<volume::StoredName> stored = folder->stored_name(name);
+std::optional<VaultEntry> VaultTree::look_up(const std::string& path) {
+  VaultEntry entry{path, folder(parent_of(path)), {}};
+  Result<volume::StoredName> stored = entry.folder->stored_name(stream::last_name(path));
   if (!stored) {
-    throw volume_error(entry.path, stored.error(), met_);
+    throw volume_error(path, stored.error(), met_);
   }
   entry.stored = std::move(stored->name);
   const Result<struct stat> status = volume_->backing().status(entry.backing());
@@ -160,7 +173,7 @@ std::optional<VaultEntry> VaultTree::find_in(const SharedFolder& folder,
     return std::nullopt;
   }
   if (!status) {
-    throw volume_error(entry.path, volume_->failed(entry.path, "its status", status.error()), met_);
+    throw volume_error(path, volume_->failed(path, "its status", status.error()), met_);
   }
   entry.status = *status;
   return entry;
@@ -178,9 +191,10 @@ VaultEntry VaultTree::find(const std::string& path) {
       throw Error(ErrorCode::failure, entry.path + ": is not a folder",
                   entry.is_link() ? "links in a vault are not followed" : "");
     }
-    std::optional<VaultEntry> next = find_in(open(entry), entry.path, name);
+    const std::string below = volume::path_of(entry.path, name);
+    std::optional<VaultEntry> next = look_up(below);
     if (!next) {
-      throw Error(ErrorCode::failure, volume::path_of(entry.path, name) + ": is not in the vault",
+      throw Error(ErrorCode::failure, below + ": is not in the vault",
                   "paths count from the root of the vault; 'paes vault ls' shows what there is");
     }
     entry = std::move(*next);
@@ -188,20 +202,39 @@ VaultEntry VaultTree::find(const std::string& path) {
   return entry;
 }
 
-SharedFolder VaultTree::open(const VaultEntry& entry) {
-  const FolderRef parent = entry.folder == nullptr ? volume_->root() : entry.folder->descriptor();
-  Result<volume::Folder> opened =
-      volume::Folder::open(*volume_, parent, entry.stored.c_str(), entry.path);
-  if (!opened) {
-    throw volume_error(entry.path, opened.error(), met_);
+void VaultTree::open_folder(FolderRef above, const std::string& stored, std::string path) {
+  Result<volume::Folder> folder = volume::Folder::open(*volume_, above, stored.c_str(), path);
+  if (!folder) {
+    throw volume_error(path, folder.error(), met_);
   }
-  return std::make_shared<const volume::Folder>(std::move(*opened));
+  opened_.push_back({std::move(path), std::make_shared<const volume::Folder>(std::move(*folder))});
 }
 
-std::vector<VaultEntry> VaultTree::list(const SharedFolder& folder, const std::string& path) {
+SharedFolder VaultTree::folder(const std::string& path) {
+  while (opened_.size() > 1 && !lies_within(path, opened_.back().path)) {
+    opened_.pop_back();
+  }
+  while (opened_.back().path.size() < path.size()) {
+    const OpenedFolder above = opened_.back();
+    const std::size_t begin = above.path.empty() ? 0 : above.path.size() + 1;
+    const std::string next = path.substr(0, path.find('/', begin));
+    const Result<volume::StoredName> stored = above.folder->stored_name(next.substr(begin));
+    if (!stored) {
+      throw volume_error(next, stored.error(), met_);
+    }
+    if (opened_.size() == most_open_) {
+      opened_.erase(opened_.begin() + 1);
+    }
+    open_folder(above.folder->descriptor(), stored->name, next);
+  }
+  return opened_.back().folder;
+}
+
+std::vector<VaultEntry> VaultTree::list(const std::string& path) {
+  const SharedFolder folder = this->folder(path);
   std::vector<VaultEntry> entries;
   const Result<void> listed = folder->list(path, [&](volume::FolderEntry found) {
-    entries.push_back({volume::path_of(path, found.name), folder, std::move(found.stored)});
+    entries.push_back({volume::path_of(path, found.name), nullptr, std::move(found.stored)});
   });
   if (!listed) {
     throw volume_error(path, listed.error(), met_);
@@ -210,7 +243,8 @@ std::vector<VaultEntry> VaultTree::list(const SharedFolder& folder, const std::s
             [](const VaultEntry& a, const VaultEntry& b) { return a.path < b.path; });
   // What is gone by now is left out.
   std::erase_if(entries, [&](VaultEntry& entry) {
-    const Result<struct stat> status = volume_->backing().status(entry.backing());
+    const Result<struct stat> status =
+        volume_->backing().status({folder->descriptor(), entry.stored.c_str()});
     if (status) {
       entry.status = *status;
     } else if (!status.failed_with(ENOENT)) {
@@ -238,13 +272,14 @@ void VaultTree::walk(const VaultEntry& folder,
                      const std::function<Next(const VaultEntry& entry)>& visit,
                      const std::function<void(const Error& error)>& fail) {
   struct Level {
+    std::string path;
     std::vector<VaultEntry> entries;
     std::size_t next = 0;
   };
   std::vector<Level> levels;
   const auto enter = [&](const VaultEntry& entry) {
     try {
-      levels.push_back({list(open(entry), entry.path)});
+      levels.push_back({entry.path, list(entry.path)});
     } catch (const Error& error) {
       fail(error);
     }
@@ -260,7 +295,14 @@ void VaultTree::walk(const VaultEntry& folder,
       levels.pop_back();
       continue;
     }
-    const VaultEntry entry = std::move(level.entries[level.next++]);
+    VaultEntry entry = std::move(level.entries[level.next++]);
+    try {
+      entry.folder = this->folder(level.path);
+    } catch (const Error& error) {
+      fail(error);
+      levels.pop_back();
+      continue;
+    }
     const Next next = visit(entry);
     if (next == Next::stop) {
       return;

@@ -21,8 +21,8 @@
 
 namespace paes::cli {
 
-// Each folder that is being read is open: most often all those between the root and what is read.
-void allow_open_files();
+// Lets the process have as many files open as it may, and gives back how many that are.
+std::size_t allow_open_files();
 
 // The folder of a vault, which a user has named. Throws Error(failure).
 [[nodiscard]] Descriptor open_vault_folder(const std::string& path);
@@ -86,15 +86,13 @@ class VaultTree {
   // A path may begin and end with slashes; links on its way are not followed. Throws Error(failure)
   // where nothing has it, Error(usage) for "..", and Error(corrupt) for damage.
   [[nodiscard]] VaultEntry find(const std::string& path);
-  // Nothing if nothing has that name in the folder.
-  [[nodiscard]] std::optional<VaultEntry> find_in(const SharedFolder& folder,
-                                                  std::string_view folder_path,
-                                                  std::string_view name);
-  // `entry` is a folder.
-  [[nodiscard]] SharedFolder open(const VaultEntry& entry);
-  // What the entries of a folder are, in the order of their names. Damaged names are left out, and
-  // `met` has them.
-  [[nodiscard]] std::vector<VaultEntry> list(const SharedFolder& folder, const std::string& path);
+  // What lies in a folder that is there: nothing if nothing has that name.
+  [[nodiscard]] std::optional<VaultEntry> look_up(const std::string& path);
+  // The folder with that path, open. So are those on the way to it, within limits, until another
+  // way is asked for: the next call mostly asks for one of them or for a neighbour.
+  [[nodiscard]] SharedFolder folder(const std::string& path);
+  // How many more folders and files whoever uses this may keep open.
+  [[nodiscard]] std::size_t most_open() const noexcept { return most_open_; }
   [[nodiscard]] std::string target_of(const VaultEntry& link);
   // The length of a file's text or of a link's target.
   [[nodiscard]] std::uint64_t length_of(const VaultEntry& entry) const;
@@ -106,9 +104,24 @@ class VaultTree {
             const std::function<void(const Error& error)>& fail);
 
  private:
+  // What the entries of a folder are, in the order of their names, but not yet where these lie.
+  // Damaged names are left out, and `met` has them.
+  [[nodiscard]] std::vector<VaultEntry> list(const std::string& path);
+
+  struct OpenedFolder {
+    std::string path;
+    SharedFolder folder;
+  };
+  void open_folder(FolderRef above, const std::string& stored, std::string path);
+
   MetDamage met_;
   std::unique_ptr<const volume::Volume> volume_;
+  std::size_t most_open_;
+  std::vector<OpenedFolder> opened_;  // the root first, and then each below the one before it
 };
+
+// The folder in which a path below a top lies; empty for the top.
+[[nodiscard]] std::string parent_of(const std::string& path);
 
 // The names in a path. Throws Error(usage) for "..".
 [[nodiscard]] std::vector<std::string> names_in(const std::string& path);

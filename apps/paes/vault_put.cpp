@@ -117,9 +117,9 @@ void check(const VaultPutCommand& command) {
 
 void put_all(const VaultPutCommand& command, VaultFiller& filler) {
   if (command.name.empty()) {
-    const VaultFiller::Place place = filler.make_folders(command.folder);
+    const std::string folder = filler.make_folders(command.folder);
     for (const std::string& source : command.sources) {
-      filler.put(source, place, name_for(source));
+      filler.put(source, folder, name_for(source));
     }
     return;
   }
@@ -131,11 +131,11 @@ void put_all(const VaultPutCommand& command, VaultFiller& filler) {
   for (const std::string& one : names) {
     folder += "/" + one;
   }
-  const VaultFiller::Place place = filler.make_folders(folder);
+  folder = filler.make_folders(folder);
   if (command.sources.front() == "-") {
-    filler.put_input(place, name);
+    filler.put_input(volume::path_of(folder, name));
   } else {
-    filler.put(command.sources.front(), place, name);
+    filler.put(command.sources.front(), folder, name);
   }
 }
 

@@ -617,6 +617,47 @@ def test_update_of_a_folder_that_is_not_writable(vault, tmp_path, folder, comman
     vault.check()
 
 
+# ---- deep and wide trees
+
+
+def make_deep(root, levels):
+    """A file in each of the folders that lie in each other."""
+    for level in range(levels):
+        root /= "d"
+        root.mkdir(parents=True)
+        (root / "a").write_text(f"on the way {level}")
+        (root / "z").write_text(f"and back {level}")
+
+
+def make_wide(root):
+    for number in range(300):
+        (root / f"{number:03}").mkdir(parents=True)
+        (root / f"{number:03}" / "file").write_text(str(number))
+        (root / f"file {number}").write_text(str(number))
+        (root / f"{number:03}" / ("long name" * 22)).write_text(str(number))
+
+
+@pytest.mark.parametrize("shape", ["deep", "wide"])
+@pytest.mark.parametrize("most", [64, 128])
+def test_few_descriptors_are_enough(vault, tmp_path, shape, most):
+    if shutil.which("prlimit") is None:
+        pytest.skip("prlimit is missing (Debian package util-linux)")
+    tree = tmp_path / "tree"
+    make_deep(tree, 200) if shape == "deep" else make_wide(tree)
+    limit = ["prlimit", f"--nofile={most}:{most}"]
+    vault.do("put", tree, prefix=limit)
+    assert len(vault.do("ls", "-R", prefix=limit).out.splitlines()) == len(facts(tree)) + 1
+    vault.do("get", "tree", tmp_path / "back", prefix=limit)
+    assert facts(tmp_path / "back") == facts(tree)
+    for path in program.all_below(tree):
+        if path.is_file():
+            path.write_text("newer" + path.read_text())
+    vault.do("put", "--update", tree, prefix=limit)
+    vault.do("export", "-f", tmp_path / "exported", prefix=limit)
+    assert contents(tmp_path / "exported" / "tree") == contents(tree)
+    vault.check()
+
+
 # ---- cat
 
 

@@ -21,7 +21,7 @@ class Unfinished {
   Unfinished(Unfinished&&) = default;
   Unfinished& operator=(Unfinished&&) = delete;
 
-  [[nodiscard]] const Folder& folder() const noexcept { return *folder_; }
+  [[nodiscard]] const std::shared_ptr<const Folder>& folder() const noexcept { return folder_; }
   // What was made, until it takes its name.
   [[nodiscard]] EntryRef entry() const noexcept { return {folder_->descriptor(), stored_.c_str()}; }
 
