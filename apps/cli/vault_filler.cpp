@@ -104,7 +104,7 @@ void VaultFiller::make_folder(const std::string& path, const struct stat* source
   if (!found->is_folder()) {
     throw Error(ErrorCode::failure, path + ": is not a folder in the vault");
   }
-  if (source != nullptr && (is_new || existing_ == Existing::updated)) {
+  if (source != nullptr && (is_new || existing_ != Existing::refused)) {
     folders_.insert_or_assign(path, Attributes{source->st_mode & 0777, source->st_mtim});
     if (const mode_t mode = found->status.st_mode & 0777; (mode & S_IRWXU) != S_IRWXU) {
       // Until then its owner may write into it. For others, what needs that fails and says so.

@@ -160,7 +160,7 @@ class VaultWriter {
       if (is_new) {
         changed_.try_emplace(parent_of(below));
       }
-      if (is_new || options_.update) {
+      if (is_new || options_.update || options_.overwrite) {
         changed_[below] = entry.status;
         make_writable(tree.open_folder(below));
       }
@@ -306,6 +306,11 @@ class VaultWriter {
 
 bool is_same_time(const struct timespec& one, const struct timespec& other) noexcept {
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+}
+
+void refuse_both(const char* command, bool overwrite, bool update) {
+  refuse(overwrite && update, std::string(command) + ": -f and --update cannot be combined",
+         "-f replaces every file, --update those that have changed");
 }
 
 void declare_threads(CLI::App& app, unsigned& threads) {

@@ -62,6 +62,9 @@ struct VaultCounts {
 // What --update compares.
 [[nodiscard]] bool is_same_time(const struct timespec& one, const struct timespec& other) noexcept;
 
+// Throws Error(usage) for -f with --update, of which the one replaces what the other leaves out.
+void refuse_both(const char* command, bool overwrite, bool update);
+
 // `-T`, which means the same wherever it is.
 void declare_threads(CLI::App& app, unsigned& threads);
 

@@ -18,6 +18,7 @@ struct VaultExportCommand {
 };
 
 int export_vault(const VaultExportCommand& command) {
+  refuse_both("vault export", command.options.overwrite, command.options.update);
   refuse(command.destination == "-", "vault export: does not write to standard output",
          "./- names a folder");
   refuse(lies_in(command.destination, command.options.vault.place.folder()),

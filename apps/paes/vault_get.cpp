@@ -22,6 +22,7 @@ struct VaultGetCommand {
 };
 
 int get(const VaultGetCommand& command) {
+  refuse_both("vault get", command.options.overwrite, command.options.update);
   const std::string& folder = command.options.vault.place.folder();
   refuse(command.destination == "-", "vault get: does not write to standard output",
          "'paes vault cat' does; ./- names a file");

@@ -93,7 +93,7 @@ void refuse_common_names(const std::vector<std::string>& sources) {
 }
 
 void check(const VaultPutCommand& command) {
-  refuse(command.overwrite && command.update, "vault put: -f and --update cannot be combined");
+  refuse_both("vault put", command.overwrite, command.update);
   refuse(!command.name.empty() && command.sources.size() != 1,
          "vault put: --as names one file, and several are given");
   for (const std::string& source : command.sources) {

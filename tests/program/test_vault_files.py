@@ -454,7 +454,6 @@ def test_put_replaces_nothing_by_itself(vault, tmp_path):
     source.rmdir()
     source.write_text("file")
     vault.refuse("put", "-f", "--as", "folder", source, code=FAILURE, says="is a folder in the vault")
-    vault.refuse("put", "-f", "--update", source, code=USAGE, says="cannot be combined")
     vault.check()
 
 
@@ -615,6 +614,49 @@ def test_update_of_a_folder_that_is_not_writable(vault, tmp_path, folder, comman
         path.chmod(0o755)
         (path / "in").chmod(0o755)
     vault.check()
+
+
+@pytest.mark.parametrize("option", [(), ("-f",), ("--update",)])
+def test_modes_and_times_of_folders_that_exist(vault, tmp_path, folder, option):
+    """Those of a named DEST stay. Others are replaced where files are."""
+    tree = tmp_path / "tree"
+    (tree / "in").mkdir(parents=True)
+    (tree / "in" / "file").write_text("text")
+
+    def set_facts(mode, time_ns):
+        for path in (tree / "in", tree):
+            path.chmod(mode)
+            os.utime(path, ns=(0, time_ns))
+
+    def shown(root):
+        return {path: fact[1:3] for path, fact in facts(root).items() if fact[0] == stat.S_IFDIR}
+
+    set_facts(0o755, 10**18)
+    vault.do("put", tree)
+    old = tmp_path / "old"
+    vault.do("get", "tree", old)
+    os.utime(old, ns=(0, 5 * 10**17))
+    before = shown(tmp_path)[b"old/in"]
+    set_facts(0o700, 2 * 10**18)
+    (tree / "in" / "new").write_text("text")
+    os.utime(tree / "in", ns=(0, 2 * 10**18))
+    result = run(*vault.words("put", *option, tree))
+    assert result.code == (OK if option else SOME_FAILED), result.err
+    vault.do("get", "tree", tmp_path / "seen")
+    assert (shown(tmp_path / "seen")[b"in"] == (0o700, 2 * 10**18)) == bool(option)
+    assert (shown(tmp_path / "seen")[b"in"][0] == 0o755) == (not option)
+    vault.do("put", "--update", tree)
+    result = run(*vault.words("get", *option, "tree/in", old))
+    assert result.code == (OK if option else SOME_FAILED), result.err
+    assert (shown(old)[b"in"] == (0o700, 2 * 10**18)) == bool(option)
+    assert shown(old)[b"in"][0] == (0o700 if option else before[0])
+    assert stat.S_IMODE(old.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("command", ["put", "get", "export"])
+def test_force_and_update_exclude_each_other(vault, tmp_path, command):
+    vault.refuse(command, "-f", "--update", tmp_path, *(["x"] if command == "get" else []), code=USAGE,
+                 says=f"vault {command}: -f and --update cannot be combined")
 
 
 # ---- deep and wide trees
