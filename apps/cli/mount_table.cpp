@@ -61,7 +61,7 @@ std::optional<MountedPlace> parse_mounted_place(std::string_view line) {
   const std::optional<unsigned> id = number_of(take_field(line));
   (void)take_field(line);  // the mount that it is in
   place.device = take_field(line);
-  (void)take_field(line);  // which folder of the file system
+  place.root = unescaped(take_field(line));
   place.path = unescaped(take_field(line));
   (void)take_field(line);  // the options of this place
   for (std::string_view field = take_field(line); field != "-"; field = take_field(line)) {

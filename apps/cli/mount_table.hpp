@@ -23,6 +23,7 @@ struct MountedPlace {
   std::string type;
   std::string source;
   std::optional<uid_t> user;  // who has mounted it, if it is one of FUSE
+  std::string root;           // which folder of that file system is seen there
 };
 
 // Nothing for a line that is not of the form.

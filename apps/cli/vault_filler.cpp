@@ -57,7 +57,6 @@ bool has_holes(const struct stat& status) noexcept {
 VaultFiller::VaultFiller(VaultTree& vault, volume::WritableVolume& volume, Existing existing,
                          bool cleans, const VaultWork& work, ProgressMeter& meter)
     : vault_(vault),
-      root_(vault.find("").status),
       volume_(volume),
       existing_(existing),
       cleans_(cleans),
@@ -160,8 +159,8 @@ void VaultFiller::put_below(const std::string& source, const std::string& top) {
       return Next::past_this_folder;
     }
     // A vault that is mounted within would grow by what was just put into it, without end.
-    if (S_ISDIR(visited.status.st_mode) && is_same_place(visited.status, root_)) {
-      counts_.fail(Error(ErrorCode::usage, from + ": is the vault itself"));
+    if (S_ISDIR(visited.status.st_mode) && vault_.ways_in().have(visited.status)) {
+      counts_.fail(Error(ErrorCode::usage, from + ": is the vault itself, or lies in it"));
       return Next::past_this_folder;
     }
     if (visited.below.empty()) {

@@ -72,7 +72,6 @@ class VaultFiller {
   void flush();
 
   VaultTree& vault_;
-  const struct stat root_;  // the vault's own folder
   volume::WritableVolume& volume_;
   const Existing existing_;
   const bool cleans_;

@@ -39,11 +39,7 @@ namespace {
 class VaultWriter {
  public:
   VaultWriter(const VaultOutputOptions& options, VaultTree& vault, ProgressMeter& meter)
-      : options_(options),
-        vault_(vault),
-        root_(vault.find("").status),
-        meter_(meter),
-        work_(options.threads) {}
+      : options_(options), vault_(vault), meter_(meter), work_(options.threads) {}
 
   // `name` is that of the entry below a folder that is there; empty if `path` is its own.
   void write_at(const VaultEntry& top, const std::string& path, const std::string& name) {
@@ -145,8 +141,9 @@ class VaultWriter {
   void refuse_vault(const stream::Tree& tree, const std::string& below) const {
     const Descriptor folder = tree.open_folder(below);
     struct stat status = {};
-    refuse(folder.is_open() && fstat(folder.number(), &status) == 0 && is_same_place(status, root_),
-           tree.path_of(below) + ": is the vault itself", "name a place outside of it");
+    refuse(
+        folder.is_open() && fstat(folder.number(), &status) == 0 && vault_.ways_in().have(status),
+        tree.path_of(below) + ": is the vault itself, or lies in it", "name a place outside of it");
   }
 
   Next make_folder(const stream::Tree& tree, const VaultEntry& entry, const std::string& below) {
@@ -291,7 +288,6 @@ class VaultWriter {
 
   const VaultOutputOptions& options_;
   VaultTree& vault_;
-  const struct stat root_;  // the vault's own folder
   ProgressMeter& meter_;
   VaultWork work_;
   stream::RunOutputs written_;

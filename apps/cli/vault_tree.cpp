@@ -52,6 +52,18 @@ std::optional<std::filesystem::path> real_path(const std::string& path) {
   return std::nullopt;
 }
 
+// As it was when it was asked for first. Empty where there is no /proc to tell.
+const std::vector<MountedPlace>& mounted_places() {
+  static const std::vector<MountedPlace> table = [] {
+    try {
+      return read_mount_table();
+    } catch (const Error&) {
+      return std::vector<MountedPlace>();
+    }
+  }();
+  return table;
+}
+
 }  // namespace
 
 std::size_t allow_open_files() {
@@ -82,14 +94,10 @@ bool lies_in(const std::string& path, const std::string& folder) {
       root->end()) {
     return true;
   }
-  // A mount can show the folder under another path.
-  struct stat wanted = {};
-  if (stat(folder.c_str(), &wanted) != 0) {
-    return false;
-  }
+  const WaysInto ways(folder);
   for (std::filesystem::path at = *below;; at = at.parent_path()) {
     struct stat status = {};
-    if (stat(at.c_str(), &status) == 0 && is_same_place(status, wanted)) {
+    if (stat(at.c_str(), &status) == 0 && ways.have(status)) {
       return true;
     }
     if (at == at.parent_path()) {
@@ -98,8 +106,36 @@ bool lies_in(const std::string& path, const std::string& folder) {
   }
 }
 
-bool is_same_place(const struct stat& one, const struct stat& other) noexcept {
-  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+WaysInto::WaysInto(const std::string& folder) {
+  const auto add = [this](const std::string& path) {
+    struct stat status = {};
+    if (stat(path.c_str(), &status) == 0) {
+      folders_.push_back(stream::identity_of(status));
+    }
+  };
+  add(folder);
+  const std::optional<std::filesystem::path> real = real_path(folder);
+  if (!real) {
+    return;
+  }
+  const std::vector<MountedPlace>& table = mounted_places();
+  const auto own = std::find_if(table.rbegin(), table.rend(), [&](const MountedPlace& place) {
+    return lies_within(real->native(), place.path);
+  });
+  if (own == table.rend()) {
+    return;
+  }
+  const std::string root = own->root == "/" ? "" : own->root;
+  const std::string inside = root + real->native().substr(own->path == "/" ? 0 : own->path.size());
+  for (const MountedPlace& place : table) {
+    if (place.device == own->device && lies_within(place.root, inside.empty() ? "/" : inside)) {
+      add(place.path);
+    }
+  }
+}
+
+bool WaysInto::have(const struct stat& status) const {
+  return std::find(folders_.begin(), folders_.end(), stream::identity_of(status)) != folders_.end();
 }
 
 std::vector<volume::Finding> MetDamage::take() {
@@ -146,7 +182,8 @@ std::vector<std::string> names_in(const std::string& path) {
 }
 
 VaultTree::VaultTree(const VaultOptions& options)
-    : most_open_(std::clamp(allow_open_files() / 8, fewest_folders, most_folders)) {
+    : ways_in_(options.place.folder()),
+      most_open_(std::clamp(allow_open_files() / 8, fewest_folders, most_folders)) {
   const std::string& folder = options.place.folder();
   Descriptor root = open_vault_folder(folder);
   const OpenedVault opened = options.open();

@@ -16,6 +16,7 @@
 #include "cli/tree_walk.hpp"
 #include "cli/vault_options.hpp"
 #include "paes/error.hpp"
+#include "stream/file/file_identity.hpp"
 #include "volume/read/volume.hpp"
 #include "volume/read/volume_folder.hpp"
 
@@ -31,8 +32,16 @@ std::size_t allow_open_files();
 // to exist.
 [[nodiscard]] bool lies_in(const std::string& path, const std::string& folder);
 
-// Whether both are of one folder or file.
-[[nodiscard]] bool is_same_place(const struct stat& one, const struct stat& other) noexcept;
+// The folders by which one gets into a folder: it itself, and where the folders in it are mounted
+// once more.
+class WaysInto {
+ public:
+  explicit WaysInto(const std::string& folder);
+  [[nodiscard]] bool have(const struct stat& status) const;
+
+ private:
+  std::vector<stream::FileIdentity> folders_;
+};
 
 // Damage that was met while one thing was read, by any thread.
 class MetDamage {
@@ -82,6 +91,7 @@ class VaultTree {
 
   [[nodiscard]] const volume::Volume& volume() const noexcept { return *volume_; }
   [[nodiscard]] MetDamage& met() noexcept { return met_; }
+  [[nodiscard]] const WaysInto& ways_in() const noexcept { return ways_in_; }
 
   // A path may begin and end with slashes; links on its way are not followed. Throws Error(failure)
   // where nothing has it, Error(usage) for "..", and Error(corrupt) for damage.
@@ -115,6 +125,7 @@ class VaultTree {
   void open_folder(FolderRef above, const std::string& stored, std::string path);
 
   MetDamage met_;
+  WaysInto ways_in_;
   std::unique_ptr<const volume::Volume> volume_;
   std::size_t most_open_;
   std::vector<OpenedFolder> opened_;  // the root first, and then each below the one before it

@@ -372,6 +372,38 @@ def test_a_vault_that_a_mount_shows_is_not_written_into(vault, tmp_path, mount_s
     assert program.tree(vault.path) == before
 
 
+@pytest.mark.parametrize("command", ["export", "get", "export above", "put"])
+def test_a_folder_of_a_vault_that_a_mount_shows_is_not_written_into(vault, tmp_path, mount_space, command):
+    """Nothing on its path is the folder of the vault."""
+    tree = tmp_path / "shown"
+    (tree / "in").mkdir(parents=True)
+    (tree / "file").write_text("text")
+    vault.do("put", tree)
+    before = program.tree(vault.path)
+    (stored,) = [path for path in vault.path.iterdir() if path.is_dir()]
+    (inner,) = [path for path in stored.iterdir() if path.is_dir()]
+    shown = tmp_path / "outside" / "shown"
+    (shown / "in").mkdir(parents=True)
+    words, where, which = {
+        "export": (("export", "-f", shown / "new"), shown, inner),
+        "get": (("get", "-f", "shown/file", shown), shown, stored),
+        "export above": (("export", "-f", tmp_path / "outside"), shown / "in", inner),
+        "put": (("put", "-f", tmp_path / "outside"), shown, stored),
+    }[command]
+    script = 'mount --bind "$1" "$2" || exit 99; shift 2; ulimit -f 1000; exec timeout 20 "$@"'
+    done = subprocess.run([*mount_space, "sh", "-c", script, "sh", which, where, program.PAES, *map(str, vault.words(*words))],
+                          capture_output=True, env=program.clean_environment(), timeout=program.TIMEOUT_S, check=False)
+    if done.returncode == 99:
+        pytest.skip(f"no mounts in a namespace here: {done.stderr.decode().strip()}")
+    assert b"the vault itself" in done.stderr, done.stderr
+    assert done.returncode == USAGE, done.stderr
+    if command == "put":
+        assert sorted(vault.names()) == [b"outside", b"shown", b"shown/file", b"shown/in"]
+        vault.check()
+    else:
+        assert program.tree(vault.path) == before
+
+
 @pytest.mark.parametrize("place", ["vault", "vault/new", "vault/../vault/x"])
 def test_nothing_in_the_plain_is_written_into_a_vault(vault, tmp_path, place):
     (tmp_path / "file").write_text("text")

@@ -18,6 +18,7 @@ TEST(MountTable, ReadsALineOfFuse) {
   EXPECT_EQ(place->type, type_of_vaults);
   EXPECT_EQ(place->source, "/srv/vault");
   EXPECT_EQ(place->user, 1000U);
+  EXPECT_EQ(place->root, "/");
 }
 
 TEST(MountTable, ReadsALineWithoutTagsOrUser) {
@@ -29,9 +30,10 @@ TEST(MountTable, ReadsALineWithoutTagsOrUser) {
 
 TEST(MountTable, ReadsCharactersThatStandAsDigits) {
   const auto place =
-      parse_mounted_place("1 2 0:3 / /a\\040b\\011c\\012d\\134040e rw - t s\\040t rw");
+      parse_mounted_place("1 2 0:3 /c\\040d /a\\040b\\011c\\012d\\134040e rw - t s\\040t rw");
   ASSERT_TRUE(place);
   EXPECT_EQ(place->path, "/a b\tc\nd\\040e");
+  EXPECT_EQ(place->root, "/c d");
   EXPECT_EQ(place->source, "s t");
   const auto cut = parse_mounted_place("1 2 0:3 / /a\\04 rw - t s rw");
   ASSERT_TRUE(cut);
@@ -47,9 +49,9 @@ TEST(MountTable, RefusesWhatIsNoLine) {
 
 TEST(MountTable, FindsTheOneThatIsSeen) {
   std::vector<MountedPlace> table(3);
-  table[0] = {1, "0:1", "/a", "tmpfs", "", {}};
-  table[1] = {2, "0:2", "/a", "fuse.paes-mount", "", {}};
-  table[2] = {3, "0:3", "/b", "tmpfs", "", {}};
+  table[0] = {1, "0:1", "/a", "tmpfs", "", {}, "/"};
+  table[1] = {2, "0:2", "/a", "fuse.paes-mount", "", {}, "/"};
+  table[2] = {3, "0:3", "/b", "tmpfs", "", {}, "/"};
   ASSERT_NE(find_mounted(table, "/a"), nullptr);
   EXPECT_EQ(find_mounted(table, "/a")->id, 2U);
   EXPECT_EQ(find_mounted(table, "/c"), nullptr);
