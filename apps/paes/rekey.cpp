@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `paes rekey`: other recipients for files, by new envelopes around the same input keys. The
-// payloads stay where and what they are. Only to and from a key that its owner keeps is the text
-// encrypted anew, into another file, because the key of such a payload cannot be changed.
+// payload of a container stays where it is, and that of an age file is copied into a file that
+// replaces the old one. Only to and from a key that its owner keeps is the text encrypted anew,
+// into another file, because the key of such a payload cannot be changed.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -286,8 +287,7 @@ Action declare(CLI::App& app) {
 
 }  // namespace
 
-extern const Command command_rekey = {"rekey",
-                                      "change who can decrypt files, without rewriting them",
-                                      declare, nullptr, Operands::encrypted_files};
+extern const Command command_rekey = {"rekey", "change who can decrypt files", declare, nullptr,
+                                      Operands::encrypted_files};
 
 }  // namespace paes::cli
