@@ -76,6 +76,17 @@ def test_vault_ls(vault_with_key, plain):
     succeed("vault", "put", "--master-key", key, made, plain.parent)
     document = checked("vault ls", "-R", "--master-key", key, made)
     assert [one["type"] for one in document["entries"]] == ["folder", "link", "link", "file"]
+    # As everywhere: what is no UTF-8 is U+FFFD, and what a terminal would obey is escaped.
+    odd = os.fsencode(plain.parent) + b"/\xff\x1b[31m"
+    os.symlink(b"\xfe\x9b", odd)
+    os.mkdir(odd + b".d")
+    succeed("vault", "put", "--master-key", key, "--to", "odd", made, os.fsdecode(odd), os.fsdecode(odd + b".d"))
+    result = run("vault", "ls", "--json", "--master-key", key, made, "odd")
+    document = json.loads(result.out)
+    validator("vault_ls").validate(document)
+    assert [one["path"] for one in document["entries"]] == ["odd/\ufffd\x1b[31m", "odd/\ufffd\x1b[31m.d"]
+    assert document["entries"][0]["target"] == "\ufffd\ufffd"
+    assert b"\x1b" not in result.out
     (made / "foreign").write_bytes(b"")
     document = checked("vault ls", "--master-key", key, made, code=CORRUPT)
     assert [one["message"] for one in document["errors"]] == ["foreign: the name is damaged"]
