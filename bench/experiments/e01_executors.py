@@ -2,10 +2,10 @@
 """E1: AES-128 with every step computed, on data of 1 KiB to 255 MiB: one thread, OpenMP, MPI and CUDA."""
 from laboratory import contests, device, mpi
 from laboratory.experiment import (
-    Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged, largest_and_least, separated, without_passing)
-from laboratory.judgement import OUTCOMES, QUARTER, TWICE, is_at_least
+    Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, largest_and_least, separated, without_passing)
+from laboratory.judgement import OUTCOMES, QUARTER, TWICE
 from laboratory.published import label, look_up, sizes as published_sizes, value as published, values as published_values
-from laboratory.values import as_shown, derive, given, size
+from laboratory.values import derive, given, size
 
 KB, MB = 1 << 10, 1 << 20
 SIZES = [KB, 512 * KB, MB, 15 * MB, 128 * MB, 255 * MB]  # the study's
@@ -168,7 +168,7 @@ def judge_all_faster(measured):
         here.append([f"{name} was ", least, " to ", most, f" times as fast as {one}, by size"])
     if not parts:
         return Verdict("open", [measured.none_above_one("threads", "ranks")])
-    return judged(parts, separated(here), "each executor is faster at each size", missing.values(), by)
+    return measured.judged(parts, separated(here), "each executor is faster at each size", missing.values(), by)
 
 
 def judge_decryption(measured):
@@ -183,7 +183,7 @@ def judge_decryption(measured):
             missing.pop(of["executor"], None)
     if not ratios:
         return Verdict("open", ["decryption was not measured"])
-    return judged([(name, measured.is_near(ratio, 1, QUARTER)) for name, _, ratio in ratios],
+    return measured.judged([(name, measured.is_near(ratio, 1, QUARTER)) for name, _, ratio in ratios],
                   [f"decryption with `compute`{', and on the device `cuda_compute`,' if ratios[-1][0] == 'CUDA' else ''} took ",
                    *separated([[ratio, f" times as long as encryption ({name}, {size(size_)})"]
                                for name, size_, ratio in ratios], ", ")],
@@ -213,9 +213,11 @@ def judge_openmp_like_mpi(measured):
     if not parts:
         return Verdict("open", [*here, "; larger data was not measured"])
     if KB not in ratios:
-        return judged(parts, here, rule, [f"{size(KB)} was not measured"])
-    is_less = is_at_least(1 / as_shown(ratios[KB]), QUARTER, measured.doubt(ratios[KB]))
-    return judged([*parts, (f"ranks at {size(KB)}", is_less)], here, rule)
+        return measured.judged(parts, here, rule, [f"{size(KB)} was not measured"])
+    threads_to_ranks = derive("quotient", *(measured.value("time", bytes=KB, direction="encrypt", **of)
+                                            for of in (dict(executor="openmp", threads=count), dict(executor="mpi", ranks=count))))
+    is_less = measured.is_at_least(threads_to_ranks, QUARTER)
+    return measured.judged([*parts, (f"ranks at {size(KB)}", is_less)], here, rule)
 
 
 def judge_mpi_linear(measured):
@@ -285,7 +287,7 @@ def linear(measured, count, sizes, more, over):
              ("the time for a byte", measured.is_near(growth, 1, QUARTER))]
     if measured.is_at_least(shares[sizes[-1]], IN_PART) is False:
         parts = [(name, False) for name, _ in parts]
-    return judged(parts, here, WHAT_IS_LINEAR, by=[*shares.values(), growth])
+    return measured.judged(parts, here, WHAT_IS_LINEAR, by=[*shares.values(), growth])
 
 
 # A device is compared with as many cores as the largest cluster had that one was compared with. No such cluster is faster
@@ -306,12 +308,18 @@ def no_device():
 
 
 def judge_cuda_below(measured):
-    ratios = over_the_cluster(measured)
-    if not ratios:
+    found = over_the_cluster(measured)
+    if not found:
         return no_device()
-    return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
-                  ["CUDA, copies included, was ", *largest_and_least(ratios, f"as fast as {PERFECT}")],
-                  f"CUDA is faster than {PERFECT}, at each size at which one core was measured beside it", by=ratios.values())
+    ratios = {size_: ratio for size_, ratio in found.items() if size_ != KB}
+    smallest = ["at 1 KiB, which is not judged, ", found[KB], " times"] if KB in found else []
+    if not ratios:
+        return Verdict("open", ["CUDA, copies included, was, ", *smallest, f" as fast as {PERFECT}; larger data was not measured"])
+    return measured.judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+                  ["CUDA, copies included, was ", *largest_and_least(ratios, f"as fast as {PERFECT}"),
+                   *([", and ", *smallest] if smallest else [])],
+                  f"above {size(KB)}, CUDA is faster than {PERFECT}, at each size at which one core was measured beside it",
+                  by=ratios.values())
 
 
 def judge_cores_to_equal(measured):
@@ -326,13 +334,12 @@ def judge_cores_to_equal(measured):
         names.append("E4's figure")
     total, one = measured.of("E2").value("total", bytes=largest), measured.value(
         "time", bytes=largest, executor="sequential", direction="encrypt")
-    if total and one:
-        found["by E2's time with copies "] = derive("quotient", one, total)
-        names.append("E2's figure")
     here = [*separated([[by, speedup, " times as fast as one core"] for by, speedup in found.items()], ", "),
             f", at {size(largest)}, " + ("" if largest == SIZES[-1] else
                                          f"the largest that one core encrypted beside it, and not at {size(SIZES[-1])}, ")
-            + "so that it equals as many cores that scale perfectly"]
+            + "so that it equals as many cores that scale perfectly",
+            *(["; E2's time with copies, which took no turns with one core and judges nothing, is ", derive("quotient", one, total),
+               " times as short as E1's of one core"] if total and one else [])]
     if largest < SIZES[3]:
         return Verdict("open", [*here, "; larger data, where copies weigh less, were not compared with one core"])
     equal = published("pousa/in_words/mpi_cores_to_equal_cuda")
@@ -342,9 +349,10 @@ def judge_cores_to_equal(measured):
     by_measurements = {"holds" if is_within else "does not hold" for is_within in within.values() if is_within is not None}
     # Measurements that disagree leave the claim open, and one that is open itself does not count.
     (outcome,) = by_measurements if len(by_measurements) == 1 else ["open"]
-    return Verdict(outcome, [*here, *without_passing(within.items(), outcome)],
-                   "somewhat more: at least that number of cores, and at the most twice as many, by each measurement that is not "
-                   "too near to these limits")
+    return measured.decided(Verdict(
+        outcome, [*here, *without_passing(within.items(), outcome)],
+        "somewhat more: at least that number of cores, and at the most twice as many, by each measurement that is not too near to these "
+        "limits and in which device and core took turns", tuple(found.values())))
 
 
 LINEAR, IN_PART = 90, 60  # per cent of perfect scaling

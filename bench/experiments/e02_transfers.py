@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E2: what the copies to the device and back cost, compared with the encryption. It needs a CUDA device."""
 from laboratory import device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged, largest_and_least
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, largest_and_least
 from laboratory.published import label, sizes as published_sizes, values as published_values
 from laboratory.values import derive, size
 
@@ -43,7 +43,7 @@ def judge_influence(measured, sizes):
     # The smallest size is the claim's own exception, and of many cores alone.
     if smallest := over_one.get(sizes[0]):
         parts.append((f"one core at {size(sizes[0])}", measured.is_more(smallest, 1)))
-    return judged(parts, ["copies took ", copies, f" % of the time at {size(largest)}; with them CUDA was ",
+    return measured.judged(parts, ["copies took ", copies, f" % of the time at {size(largest)}; with them CUDA was ",
                           *largest_and_least(larger, "as fast as one core"),
                           *([f"; at {size(sizes[0])} it was ", smallest, " times as fast"] if smallest else [])],
                   f"with its copies CUDA is faster than {e01.PERFECT}, at each size but the smallest, and at that one faster than one "

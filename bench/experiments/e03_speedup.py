@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """E3: speedup and efficiency, from E1's measurements."""
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, judged, largest_and_least, separated
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, largest_and_least, separated
 from laboratory.judgement import TWICE, in_steps
 from laboratory.published import label, value as published, values as published_values
 from laboratory.values import derive, given, size
@@ -44,7 +44,7 @@ def judge_gains(measured):
         here.append([f"{name} was ", *largest_and_least(speedups, f"as fast as {one}")])
     if not parts:
         return Verdict("open", [measured.none_above_one("threads", "ranks")])
-    return judged(parts, separated(here), GAINS, missing.values(), by)
+    return measured.judged(parts, separated(here), GAINS, missing.values(), by)
 
 
 IN_WORDS = {ORDER: "ten times", TWICE: "twice"}
@@ -61,9 +61,9 @@ def judge_cuda(measured, factor):
             f"({size(largest)})"]
     where = "at the largest size at which one core was measured beside it"
     if factor == 1:
-        return judged([(size(largest), measured.is_more(ratio, 1))], here, f"CUDA is faster than {e01.PERFECT}, {where}")
-    return Verdict(in_steps(measured.is_at_least(ratio, factor), measured.is_more(ratio, 1)), here,
-                   f"CUDA is at least {IN_WORDS[factor]} as fast as {e01.PERFECT}, {where}; in part: faster")
+        return measured.judged([(size(largest), measured.is_more(ratio, 1))], here, f"CUDA is faster than {e01.PERFECT}, {where}")
+    return measured.decided(Verdict(in_steps(measured.is_at_least(ratio, factor), measured.is_more(ratio, 1)), here,
+                   f"CUDA is at least {IN_WORDS[factor]} as fast as {e01.PERFECT}, {where}; in part: faster"))
 
 
 PUBLISHED = "pousa/speedup_over_sequential"

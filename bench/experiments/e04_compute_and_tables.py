@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from laboratory import contests, device, mpi
 from laboratory.experiment import (
-    Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged, largest_and_least, separated)
+    Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, largest_and_least, separated)
 from laboratory.judgement import by_parts
 from laboratory.published import label, look_up, value as published
 from laboratory.values import as_shown, derive, given, size
@@ -181,7 +181,7 @@ def judge_faster(measured):
         by.append(in_constant)
         here += ["; with tables that lie once in constant memory the device was ", in_constant,
                  " times as fast as computing, without copying the text (E17)"]
-    return judged(parts, here, f"faster than computing in each case and at each size from {size(SIZES[0])} on", missing, by)
+    return measured.judged(parts, here, f"faster than computing in each case and at each size from {size(SIZES[0])} on", missing, by)
 
 
 def of_the_study(by_size):
@@ -214,7 +214,7 @@ REDUCED = f"at least {HELD} % less time"
 
 def similar(measured, ratio, other):
     """Whether two reductions are within NEAR points of each other, with the rounds of both."""
-    off = {sign: [1 / (as_shown(one) * (1 + sign * measured.doubt(one))) for one in (ratio, other)] for sign in (-1, 1)}
+    off = {sign: [1 / (as_shown(one) * (1 + sign * measured.doubt_in_points(one))) for one in (ratio, other)] for sign in (-1, 1)}
     apart = abs(1 / as_shown(ratio) - 1 / as_shown(other))
     doubt = sum(abs(low - high) / 2 for low, high in zip(off[1], off[-1]))
     limit = NEAR / 100
@@ -241,7 +241,7 @@ def judge_reduction(measured, key, similar_to=()):
         here += [", and ", its_less, f" % less on {its_name}"]
     rule = (f"{REDUCED}, and within {NEAR} points of what each of the others saves, at the largest size that all of them encrypted"
             if similar_to else f"{REDUCED}, at the largest size")
-    return judged(parts, here, rule, missing)
+    return measured.judged(parts, here, rule, missing)
 
 
 def judge_reduction_cuda(measured):
@@ -269,7 +269,7 @@ def judge_reduction_cuda(measured):
     # Which of the two is meant is not said.
     better = max(ways, key=lambda parts: ("open", "does not hold", "in part", "holds").index(
         by_parts(part for _, part in parts)))
-    return judged(better, here, f"within {NEAR} points of the range on either side at each size from {size(SIZES[0])} on, with the "
+    return measured.judged(better, here, f"within {NEAR} points of the range on either side at each size from {size(SIZES[0])} on, with the "
                   "copies or without them, and less than what each of the other executors saves, at the largest size that both "
                   "encrypted", missing,
                   [*(value for values in least.values() for value in values.values()), *(ratio for *_, ratio, _ in others.values())])
@@ -277,7 +277,7 @@ def judge_reduction_cuda(measured):
 
 def is_in_range(measured, less, low, high):
     """Whether a percentage of less time lies between two others, with the rounds of the ratio that it is made of."""
-    time, doubt = 1 - as_shown(less) / 100, measured.doubt(less)
+    time, doubt = 1 - as_shown(less) / 100, measured.doubt_in_points(less)
     least, most = (100 * (1 - time * off) for off in (1 + doubt, 1 - doubt))
     return True if low <= least and most <= high else False if most < low or least > high else None
 
@@ -373,7 +373,7 @@ def judge_tables_on_cluster(measured):
     here, is_slower, by = beside_a_cluster(measured, TABLES, MORE_THAN_ONE)
     if not here:
         return Verdict("open", why_no_cluster(measured))
-    return Verdict(by_parts(is_slower), here, f"with tables a cluster of {MORE_THAN_ONE} is faster, {THEIRS}", tuple(by))
+    return measured.decided(Verdict(by_parts(is_slower), here, f"with tables a cluster of {MORE_THAN_ONE} is faster, {THEIRS}", tuple(by)))
 
 
 def judge_architecture(measured):
@@ -383,8 +383,8 @@ def judge_architecture(measured):
         return Verdict("open", why_no_cluster(measured))
     (tables, tables_slower, by), (compute, compute_slower, more) = found.values()
     is_faster = None if None in compute_slower else not any(compute_slower)
-    return Verdict(by_parts((half(tables_slower), is_faster)), [*tables, "; ", *compute],
-                   f"with tables a cluster of {WHOLE} is faster, and with computing the device, {THEIRS}", (*by, *more))
+    return measured.decided(Verdict(by_parts((half(tables_slower), is_faster)), [*tables, "; ", *compute],
+                   f"with tables a cluster of {WHOLE} is faster, and with computing the device, {THEIRS}", (*by, *more)))
 
 
 def judge_openssl(measured):
@@ -392,7 +392,7 @@ def judge_openssl(measured):
     if not counts:
         return Verdict("open", ["it was not measured on the processor"])
     ratios = ratios_of(measured, "openssl", threads=counts[0])
-    return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+    return measured.judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
                   ["libcrypto, with the processor's AES instructions, was ",
                    *largest_and_least(ratios, "as fast as `compute` on one thread")], "faster at each size", by=ratios.values())
 

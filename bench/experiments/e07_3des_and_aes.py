@@ -5,7 +5,7 @@ import contextlib
 import itertools
 
 from laboratory import contests, device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged, separated
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, separated
 from laboratory.judgement import QUARTER, TENTH, TWICE, in_steps
 from laboratory.published import kibibytes, label, value as published
 from laboratory.values import derive, given, size
@@ -110,8 +110,8 @@ def judge_slower(measured, executor):
         here += [", and ", derive("inverse", rate), " times to encrypt with the fastest constant-time kernels"]
     near = [measured.is_near(ratio, claimed, TWICE) for ratio in ratios]
     slower = [measured.is_more(ratio, 1) for ratio in ratios]
-    return Verdict(in_steps(False if False in near else None if None in near else True, any(slower)), here,
-                   "from half to twice as many times as is said, in both directions, at the largest size; in part: longer", tuple(ratios))
+    return measured.decided(Verdict(in_steps(False if False in near else None if None in near else True, any(slower)), here,
+                   "from half to twice as many times as is said, in both directions, at the largest size; in part: longer", tuple(ratios)))
 
 
 def ctr_to_ecb(measured):
@@ -154,7 +154,7 @@ def judge_ctr(measured):
             parts.append((f"the speedup with {name}", measured.is_near(ratio, 1, TENTH)))
             by.append(ratio)
             here += [f"; CTR's speedup with {name} was ", ratio, f" times ECB's to encrypt {size(sizes[-1])}"]
-    return judged(parts, [*here, *fastest_ctr(measured)],
+    return measured.judged(parts, [*here, *fastest_ctr(measured)],
                   "where every step is computed, times and speedups are within a tenth of each other, at the largest size",
                   missing, by)
 
@@ -173,7 +173,7 @@ def judge_constant(measured):
         here += ["; " if here else f"to encrypt {words_of_way(measured)}, ", f"{cipher} was as many times as fast as one core: "]
         for place, (size_, speedup) in enumerate(speedups.items()):
             here += [", " if place else "", speedup, f" at {size(size_)}"]
-    return judged(held, here, "to encrypt with each cipher, speedups from a buffer on are within a quarter of each other")
+    return measured.judged(held, here, "to encrypt with each cipher, speedups from a buffer on are within a quarter of each other")
 
 
 def judge_speedups(measured):
@@ -186,7 +186,7 @@ def judge_speedups(measured):
         held.append((cipher, measured.is_near(most, published(f"pizzuti/max_speedup/{name}"), TWICE)))
         here += ["; " if here else "to encrypt, ", f"{cipher} was at most ", most,
                  " times as fast as one core that computes every step as well"]
-    return judged(held, [*here, f", {words_of_way(measured)}"], "to encrypt with each cipher, from half to twice the limit that is said")
+    return measured.judged(held, [*here, f", {words_of_way(measured)}"], "to encrypt with each cipher, from half to twice the limit that is said")
 
 
 def crossing(measured, cipher):
@@ -223,7 +223,7 @@ def judge_crossover(measured):
                    else ["at no size"]), " and the device ",
                  *([f"from {size(device_)} on, where it was ", speedups[device_], " times as fast"] if device_ is not None
                    else ["not at the largest size"])]
-    return judged(held, [*here, f", {words_of_way(measured)}"],
+    return measured.judged(held, [*here, f", {words_of_way(measured)}"],
                   "with each cipher one core is faster up to some size and the device from some size on, and the published size lies "
                   "between the two", by=by)
 
@@ -238,7 +238,7 @@ def judge_parallel_3des(measured):
     largest = list(ratios)[-1]
     faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
     slower = [size_ for size_, is_faster in faster.items() if is_faster is False and size_ != largest]
-    return judged([(size(largest), faster[largest])],
+    return measured.judged([(size(largest), faster[largest])],
                   ["3DES with CUDA was ", ratios[largest],
                    f" times as fast as AES-256 on one core (to encrypt {size(largest)}, every step computed, "
                    f"{words_of_way(measured)})",
@@ -255,7 +255,7 @@ def judge_gain(measured):
         most[name] = max(speedups.values(), key=float)
     sizes = sizes_of(measured, RATE, "cuda", PLAIN["3des"])
     slower = derive("inverse", figure(measured, RATE, "cuda", PLAIN["3des"], sizes[-1]))
-    return judged((("the gain", measured.is_more(most["3des"], most["aes-256"])), ("the time", measured.is_more(slower, 1))),
+    return measured.judged((("the gain", measured.is_more(most["3des"], most["aes-256"])), ("the time", measured.is_more(slower, 1))),
                   ["every step computed, to encrypt, 3DES gained at most ", most["3des"], " x and AES-256 ", most["aes-256"],
                    " x; with CUDA 3DES took ", slower, f" times as long, {words_of_way(measured)}"],
                   "to encrypt, 3DES has the larger speedup, and takes longer")

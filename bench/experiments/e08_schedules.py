@@ -3,7 +3,7 @@
 import secrets
 
 from laboratory import contests, scratch
-from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import BUSY
 from laboratory.published import label, value as published
 from laboratory.values import as_shown, best, derive, given, size
@@ -198,7 +198,7 @@ def judge_static(measured, blocks, files, cores):
     ratios = {bytes_: blocks.to_static(bytes_, count) for bytes_ in blocks.sizes}
     largest = blocks.sizes[-1]
     others = [ratios[bytes_] for bytes_ in blocks.sizes[:-1]]
-    return judged([(size(largest), measured.is_more(1, ratios[largest]))],
+    return measured.judged([(size(largest), measured.is_more(1, ratios[largest]))],
                   [f"handed out block by block to {count} threads, dynamic ran at ", ratios[largest],
                    f" of static's rate on {size(largest)}",
                    *([", and at ", best("least", others), " to ", best("most", others), " on smaller data"] if others else []),
@@ -231,7 +231,7 @@ def judge_levelling(measured, blocks, cores):
     if reason := no_growth(blocks, counts, cores):
         return reason
     fewer, more, gain = last_gain(blocks, counts, blocks.sizes[-1], "dynamic")
-    return judged([("the last threads", gains_less(measured, fewer, more, gain, LEVEL))],
+    return measured.judged([("the last threads", gains_less(measured, fewer, more, gain, LEVEL))],
                   [f"on {size(blocks.sizes[-1])} in blocks, dynamic's speedup went from ", fewer,
                    f" with {counts[-2]} threads to ", more,
                    f" with {counts[-1]}, ", gain, " of what perfect scaling adds"],
@@ -240,7 +240,7 @@ def judge_levelling(measured, blocks, cores):
 
 def gains_less(measured, fewer, more, gain, limit):
     """Whether a gain is less than a limit. How far it may be off is the doubt of the speedups, of which it is made."""
-    off = measured.doubt(fewer, more)
+    off = measured.doubt_in_points(fewer, more)
     if as_shown(gain) + off < limit:
         return True
     return False if as_shown(gain) - off >= limit else None
@@ -260,9 +260,9 @@ def judge_linear(measured, blocks, cores):
     small, static, dynamic = (found[name][2] for name in ("small", "static", "dynamic"))
 
     def adds_more(name):
-        gap, off = as_shown(static) - as_shown(found[name][2]), measured.doubt(*found["static"][:2], *found[name][:2])
+        gap, off = as_shown(static) - as_shown(found[name][2]), measured.doubt_in_points(*found["static"][:2], *found[name][:2])
         return True if gap > max(BUSY, off) else None if off > BUSY and gap > -off else False
-    return judged((("more data", adds_more("small")), ("the schedule", adds_more("dynamic"))),
+    return measured.judged((("more data", adds_more("small")), ("the schedule", adds_more("dynamic"))),
                   [f"in blocks, the step from {counts[-2]} to {counts[-1]} threads added ", static,
                    f" of what perfect scaling adds with static on {size(largest)}, ", small,
                    f" on {size(smallest)}, and ", dynamic, f" with dynamic on {size(largest)}"],
@@ -276,7 +276,7 @@ def judge_growth(measured, runs, cores):
         return Verdict("open", ["files of one size do not show what more data gains"])
     count = runs.within(cores)[-1]
     smallest, largest = (runs.speedup(bytes_, count, "static") for bytes_ in (runs.sizes[0], runs.sizes[-1]))
-    return judged([("the speedup", measured.is_more(largest, smallest))],
+    return measured.judged([("the speedup", measured.is_more(largest, smallest))],
                   [f"{count} threads with static were ", smallest,
                    f" times as fast as one on a file of {size(runs.sizes[0])} and ",
                    largest, f" times on one of {size(runs.sizes[-1])}"],

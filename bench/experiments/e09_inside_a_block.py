@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict
 from laboratory.judgement import TWICE
 from laboratory.published import label, values as published_values
 from laboratory.values import derive, given, size as size_in_words
@@ -84,7 +84,7 @@ def judge_outer_loop(measured, last, count, cores):
             by.append(last["nested"][1])
     if not parts:
         return Verdict("open", [*here, "; there was no core for each thread"])
-    return judged(parts, here, "steps that are parallel within a block take longer than threads across blocks, where each "
+    return measured.judged(parts, here, "steps that are parallel within a block take longer than threads across blocks, where each "
                   "thread has a core", [*([] if NAMES["nested"] in dict(parts) else ["nested regions with a core for each thread were not "
                                                                                  "measured"]),
                                         "no figure is with a setting that limits nesting"], by)
@@ -127,7 +127,7 @@ def judge_no_speedup(measured, count):
         if all(times):
             ratios[size_] = derive("quotient", *times)
     largest, least = list(ratios)[-1], min(ratios, key=lambda size_: float(ratios[size_]))
-    return judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+    return measured.judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
                   [f"{LAUNCHED[split]} took ", ratios[largest], f" times as long as {who} across blocks ({size(largest)})",
                    *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else []), *here],
                   f"longer than {who} at each size", by=ratios.values())
@@ -145,7 +145,7 @@ def judge_growth(measured):
     longer = {size_: derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in ends}
     first, last = (measured.value("time", bytes=size_, **of) for size_ in ends)
     growth = derive("time for a byte", last, first, given(ends[1]), given(ends[0]))
-    return judged([("the growth", measured.is_at_least(growth, 1 / TWICE)),
+    return measured.judged([("the growth", measured.is_at_least(growth, 1 / TWICE)),
                    *((f"the overhead at {size(size_)}", measured.is_more(ratio, 1)) for size_, ratio in longer.items())],
                   [f"{LAUNCHED[split]} took ", longer[ends[0]], f" times as long as many blocks a launch at {size(ends[0])} and ",
                    longer[ends[1]], f" times at {size(ends[1])}, where a byte took ", growth, " times as long as at "
@@ -185,7 +185,7 @@ def judge_copies_alone(measured, size_):
             share, f" % of the time with a launch for each step as well ({size(size_)})"]
     if launches:
         here += ["; such launches with one copy of all took ", derive("quotient", inside, launches), " times as long"]
-    return judged([("twice as long", measured.is_at_least(longer, 2)), ("half of the time", measured.is_at_least(share, 50))], here,
+    return measured.judged([("twice as long", measured.is_at_least(longer, 2)), ("half of the time", measured.is_at_least(share, 50))], here,
                   COPIES_ALONE, by=[longer, share])
 
 

@@ -3,7 +3,7 @@
 engine as it is."""
 
 from laboratory import contests, programs
-from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.judgement import QUARTER, TWICE, in_steps
 from laboratory.values import best, derive, given, size
 
@@ -284,8 +284,8 @@ def judge_schedule(measured, of, clients):
     if len(every) < 2:
         return Verdict("open", [*here, f"; {FEW}, and {NO_LOAD}"])
     outcome = in_steps(*(is_constant(measured, every.values(), factor) for factor in (QUARTER, TWICE)))
-    return Verdict(outcome, here, "within a quarter from one number of clients to another; in part: within a factor of two",
-                   tuple(every.values()))
+    return measured.decided(Verdict(outcome, here, "within a quarter from one number of clients to another; in part: within a factor of two",
+                   tuple(every.values())))
 
 
 def within_a_run(measured, quantity, of, n):
@@ -313,7 +313,7 @@ def judge_encrypt(measured, of, clients):
                  f" % of the requests with {count(clients[-1], 'client')}"]
     if not parts:
         return Verdict("open", [*here, f"; {FEW}, and {NO_LOAD}"])
-    return judged(parts, here, "p50 and p99 are longer with the most clients than with one", by=by)
+    return measured.judged(parts, here, "p50 and p99 are longer with the most clients than with one", by=by)
 
 
 def judge_peak(measured, of, clients):
@@ -338,7 +338,7 @@ def judge_peak(measured, of, clients):
     if top in (clients[0], clients[-1]):
         return Verdict("does not hold" if top == clients[0] else "open",
                        [*here, ", and more had no core each" if top == clients[-1] else ""], PEAK)
-    return judged([(f"{top} beside {n}", measured.is_more(ratios[top], ratios[n])) for n in (clients[0], clients[-1])], here, PEAK,
+    return measured.judged([(f"{top} beside {n}", measured.is_more(ratios[top], ratios[n])) for n in (clients[0], clients[-1])], here, PEAK,
                   by=[ratios[n] for n in (clients[0], top, clients[-1])])
 
 
@@ -367,7 +367,7 @@ def judge_viable(measured, of, clients, others):
                  "schedules took ", schedule, " ns more, so that both calls together took ", derive("sum to", ahead, schedule, direct),
                  " times as long as the one without"]
     parts.append(("calls and throughput as expected", as_expected(others)))
-    return judged(parts, here, "with each number of clients the call that encrypts is shorter than without keystream ahead, and throughput "
+    return measured.judged(parts, here, "with each number of clients the call that encrypts is shorter than without keystream ahead, and throughput "
                   "is not less; and by the three verdicts above, calls and throughput are as expected", [FEW] if len(clients) < 2 else [], by)
 
 

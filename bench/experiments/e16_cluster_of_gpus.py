@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E16: one GPU that takes the data in fragments, compared with ranks that have a GPU each. It needs CUDA devices."""
 from laboratory import mpi, programs
-from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Unavailable, Verdict, judged
+from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Unavailable, Verdict
 from laboratory.values import derive, given, size
 
 from . import e01_executors as e01
@@ -105,7 +105,7 @@ def judge(measured, sizes):
                  f" times as long as one GPU in fragments at {size(sizes[-1])}, ", share,
                  " % of it to hand out the data and to collect it"]
     beyond = "beyond" if sizes[-1] > job["memory_bytes"] else "within"
-    return judged(held, [*here, f"; the data was {beyond} the GPU's memory of {size(job['memory_bytes'])}"],
+    return measured.judged(held, [*here, f"; the data was {beyond} the GPU's memory of {size(job['memory_bytes'])}"],
                   "each number of ranks takes longer than one GPU in fragments, at the largest size", by=by)
 
 

@@ -4,7 +4,7 @@ It needs a CUDA device."""
 from dataclasses import replace
 
 from laboratory import bounds, device
-from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, judged, separated
+from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, separated
 from laboratory.published import value as published
 from laboratory.values import best, derive, given, size
 
@@ -78,7 +78,7 @@ def judge_best_count(measured):
                                                       any_of(measured.is_more(rates[wanted], rate) for rate in others))))
         here += ["; " if here else "", f"{name}: ", rates[wanted], f" GB/s with {wanted} threads a block, at most ",
                  rates[most], f" with {most}, at least ", rates[least], f" with {least}"]
-    return judged([("whether the number matters", any_of(matters)), *parts], here,
+    return measured.judged([("whether the number matters", any_of(matters)), *parts], here,
                   "with some place of the tables the number of threads a block matters; and with every step computed and with each "
                   f"place of the tables, no number is faster than {wanted}, and some number is slower", by=by)
 
@@ -109,7 +109,7 @@ def judge_latency(measured):
         parts += [(f"{PLACES[place]} from {count} threads", does) for count, does in hides.items()]
         left.append(f"{PLACES[place]} ({up_to(hides)})")
     here = separated([[f"{PLACES[place]}: ", *words_of_gains(found)] for place, found in gains.items()])
-    return judged(parts, [*here, f"; latency left to hide: {', '.join(left)}", *ratios_to_computing(measured)], LATENCY,
+    return measured.judged(parts, [*here, f"; latency left to hide: {', '.join(left)}", *ratios_to_computing(measured)], LATENCY,
                   by=[gain for found in gains.values() for gain, *_ in found.values()])
 
 

@@ -2,7 +2,7 @@
 """E18: another symmetric cipher, ChaCha20, and an asymmetric algorithm, X25519, by executor. libcrypto computes both,
 and AES beside them."""
 from laboratory import mpi, programs
-from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, judged
+from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict
 from laboratory.values import derive, given
 
 NAMES = {"aes-256-ctr": "AES-256-CTR", "chacha20": "ChaCha20", "x25519": "X25519"}
@@ -117,7 +117,7 @@ def judge_cost(measured):
         parts.append((f"the gain with {words}", measured.is_more(mine, 1)))
         by.append(mine)
         here += [f"; with {words} X25519 was ", mine, " times as fast, AES-256-CTR ", others[0], ", ChaCha20 ", others[1]]
-    return judged(parts, [*here, "; the public key that each side sends for it has ", given(bytes_ // items),
+    return measured.judged(parts, [*here, "; the public key that each side sends for it has ", given(bytes_ // items),
                           " bytes, which no shared key needs"],
                   "an agreement takes longer than to encrypt as many bytes as it agrees upon, and threads and ranks make a batch of "
                   "them faster", [f"{words} not measured" for executor, words in (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import judgement
-from .values import Value, derive, size
+from .values import Value, as_shown, derive, given, made_of_shown, size
 
 OURS = "ours"  # in place of a claim, where an experiment answers a question that no study asked
 
@@ -95,6 +95,20 @@ class Counterpart:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """What a rule compared. `values`: the figures; `away`: the distance in per cent from where the answer would turn, and `doubt`, as
+    Values. Both are None for a comparison in points."""
+
+    values: tuple
+    away: Value | None = None
+    doubt: Value | None = None
+
+    @property
+    def beyond_doubt(self):
+        return float(self.away) - float(self.doubt)
+
+
 @dataclass
 class Verdict:
     """What the figures say of a claim. `outcome`: holds, in part, does not hold, answered (an outlook of the study),
@@ -106,6 +120,12 @@ class Verdict:
     here: list
     rule: str = ""
     by: tuple = ()
+    compared: tuple = ()  # Comparisons of its rule
+
+    @property
+    def nearest(self):
+        """The Comparison that has least beyond its doubt; None if there is none, or one in points."""
+        return min(self.compared, key=lambda one: one.beyond_doubt, default=None) if all(one.away for one in self.compared) else None
 
     @property
     def named(self):
@@ -201,6 +221,7 @@ class Measured:
                 self._rows.setdefault(quantity, []).append(place)
                 for factor in place[1]["of"].items():
                     self._having.setdefault((quantity, factor), []).append(place)
+        self._compared = []  # since the last verdict
         self._asked = set() if asked is None else asked  # (name, index, member) of what show() has asked for
 
     @property
@@ -216,6 +237,42 @@ class Measured:
         spreads = [spread_of(self.row(place)) for place in self.places_of(values)]
         return max(0.0 if self.are_of_device(values) else judgement.known(self.entry.get("others")), sum(filter(None, spreads)),
                    judgement.known(None) if None in spreads else 0.0)
+
+    def doubt_in_points(self, *values):
+        """doubt() for figures whose difference is compared instead of their ratio."""
+        self._compared.append(Comparison(values))
+        return self.doubt(*values)
+
+    def said_doubt(self, *values):
+        """doubt() in per cent, as a Value."""
+        places = [place for place in self.places_of(values) if self.row(place)["unit"] != "count"]
+        spreads = [spread_of(self.row(place)) for place in places]
+        share = Value(0.0, ("given:0",)) if self.are_of_device(values) else self.others()
+        if None in spreads and float(share) < judgement.known(None):
+            share = given(judgement.known(None))
+        return derive("doubt", share, *(value for place, spread in zip(places, spreads) if spread is not None
+                                        for value in self.rounds_of(place)))
+
+    def others(self):
+        """The share of the processors that other programs used, or what stands for it."""
+        share = self.entry.get("others")
+        return given(judgement.known(None)) if share is None else Value(share, (f"entry:{self.name}/others",))
+
+    def judged(self, *arguments, **named):
+        """judged(), with what has been compared for it."""
+        return self.decided(judged(*arguments, **named))
+
+    def decided(self, verdict):
+        """A verdict with what has been compared for it, which is of its figures and since the verdict before."""
+        places = set(self.places_of(verdict.figures))
+        verdict.compared = tuple(one for one in self._compared if set(self.places_of(one.values)) <= places)
+        self._compared.clear()
+        return verdict
+
+    def _note(self, how, *numbers):
+        values = [number if self.places_of([number]) else given(as_shown(number)) for number in numbers]
+        figures = tuple(value for value in values if self.places_of([value]))
+        self._compared.append(Comparison(figures, made_of_shown(how, *values), self.said_doubt(*values)))
 
     def are_of_device(self, values):
         """Whether a device timed the figures by its own clock, and it alone."""
@@ -235,18 +292,24 @@ class Measured:
 
     def spread(self, place):
         """spread_of() a row in per cent, as a Value."""
+        return derive("half range", *self.rounds_of(place))
+
+    def rounds_of(self, place):
+        """The median, the least and the most of a row's rounds."""
         name, index = place
-        return derive("half range", *(Value(self.row(place)[field], (f"measured:{name}/{index}/{field}",))
-                                      for field in ("median", "min", "max")))
+        return [Value(self.row(place)[field], (f"measured:{name}/{index}/{field}",)) for field in ("median", "min", "max")]
 
     def is_more(self, value, other):
         """Whether a figure is larger than another, by more than BUSY and what is in doubt."""
+        self._note("away", value, other)
         return judgement.is_more(value, other, self.doubt(value, other))
 
     def is_near(self, value, other, factor):
+        self._note("away from a factor", value, other, factor)
         return judgement.is_near(value, other, factor, self.doubt(value, other))
 
     def is_at_least(self, value, limit):
+        self._note("away", value, limit)
         return judgement.is_at_least(value, limit, self.doubt(value))
 
     def none_above_one(self, *factors):
@@ -260,7 +323,9 @@ class Measured:
 
     def of(self, name):
         """Another experiment's measurements in the same file, none if it was not run."""
-        return Measured(name, self._document, self._asked)
+        other = Measured(name, self._document, self._asked)
+        other._compared = self._compared
+        return other
 
     def find(self, quantity=None, **of):
         """(index, row) of the rows that have these factors. A tuple stands for any of its values."""

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 from . import claims, parameters
-from .experiment import OURS, Measured, Shown, Verdict, spread_of
+from .experiment import OURS, Measured, Shown, Verdict, separated, spread_of
 from .judgement import BUSY, DISTURBED, JUDGED, known
 from .results import LEFT_OUT
 from .values import Value
@@ -75,7 +75,16 @@ def with_spread(verdict, measured):
     if None in spreads.values():
         here.append(f"; of {'some' if kept else 'the other' if told else 'these'} figures this result has not kept the "
                     f"range{f', for which {100 * known(None):.0f} % stand' if is_judged else ''}")
-    return replace(verdict, here=here)
+    return replace(verdict, here=[*here, *nearest(verdict)] if is_judged else here)
+
+
+def nearest(verdict):
+    """Which comparison of a rule comes nearest to another answer, by how much, and its doubt."""
+    found = verdict.nearest
+    if found is None:
+        return []
+    return ["; the comparison nearest to its limit, of ", *separated([[value] for value in found.values], " and "), ", is ",
+            found.away, " % from it, and its doubt is ", found.doubt, " %"]
 
 
 def grouped(shown_):

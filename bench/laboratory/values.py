@@ -23,6 +23,11 @@ DERIVATIONS = {
     "percent less": lambda ratio: 100 * (1 - 1 / ratio),
     # Half the distance between the least and the most round, in per cent of the median.
     "half range": lambda median, least, most: 50 * (most - least) / median,
+    # How far one figure is from another, in per cent of the smaller; and how far the distance of two is from a factor.
+    "away": lambda one, other: 100 * (max(one / other, other / one) - 1),
+    "away from a factor": lambda one, other, factor: DERIVATIONS["away"](max(one / other, other / one), factor),
+    # The larger of a share and of half the ranges together, each in per cent of its median.
+    "doubt": lambda share, *ranges: max(100 * share, sum(map(DERIVATIONS["half range"], *(ranges[at::3] for at in range(3))))),
     "times for percent less": lambda percent: 100 / (100 - percent),
     "sum to": lambda first, second, one: (first + second) / one,
     # A rate in GB/s without copies as many times that of one core, of which another rate is so many times as much.
@@ -72,6 +77,13 @@ def derive(how, *values):
     assert all(value.how == "itself" for value in values), "one step from the sources"
     number = DERIVATIONS[how](*(value.number for value in values))
     return Value(number, tuple(source for value in values for source in value.sources), how)
+
+
+def made_of_shown(how, *values):
+    """A Value computed from others as a page shows them, which may be derived. How each of them was is part of how this one is."""
+    steps = (f"{value.how}/{len(value.sources)}/{value.digits}" for value in values)
+    return Value(DERIVATIONS[how](*map(as_shown, values)), tuple(source for value in values for source in value.sources),
+                 "|".join((how, *steps)))
 
 
 def given(number):

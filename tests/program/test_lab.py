@@ -51,6 +51,10 @@ FORMULAS = {
     "mega": lambda x: x / 1e6,
     "KiB": lambda said: float(said.removesuffix("KB")),
     "half range": lambda median, least, most: 100 * (most - least) / (2 * median),
+    "away": lambda x, y: abs(x - y) / min(x, y) * 100,
+    "away from a factor": lambda x, y, factor: FORMULAS["away"](max(x, y) / min(x, y), factor),
+    "doubt": lambda share, *all: 100 * max(share, sum((most - least) / 2 / median for median, least, most
+                                                      in zip(all[::3], all[1::3], all[2::3]))),
     "times for percent less": lambda percent: 1 / (1 - percent / 100),
     "sum to": lambda first, second, one: first / one + second / one,
     "times a core": lambda rate, speedup, seconds, count: (rate * 1e9) / ((count / seconds) / speedup),
@@ -152,6 +156,15 @@ def source(documents, file, where):
     return here
 
 
+def as_shown(sources, steps):
+    """The numbers that were made of the sources by steps: how, of how many, and with how many digits they are shown."""
+    rest, made = list(sources), []
+    for how, count, digits in (step.rsplit("/", 2) for step in steps):
+        taken, rest = rest[:int(count)], rest[int(count):]
+        made.append(float(values.shown(FORMULAS[how](*taken), int(digits)).replace("\u202f", "")))
+    return made
+
+
 def test_each_number_is_what_its_source_says(pages):
     documents, _, tree, _ = pages
     numbers = tree.findall(".//data")
@@ -159,7 +172,10 @@ def test_each_number_is_what_its_source_says(pages):
     kinds = set()
     for element in numbers:
         sources = [source(documents, int(element.get("data-file")), where) for where in element.get("data-from").split()]
-        wanted = FORMULAS[element.get("data-how")](*sources)
+        how, *steps = element.get("data-how").split("|")
+        if steps:  # of other numbers as they are shown
+            sources = as_shown(sources, steps)
+        wanted = FORMULAS[how](*sources)
         assert float(element.get("value")) == pytest.approx(wanted, rel=1e-9), element.attrib
         said = float(element.text.replace("\u202f", ""))
         assert said == pytest.approx(wanted, rel=6e-3), element.attrib

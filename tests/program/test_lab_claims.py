@@ -336,6 +336,33 @@ def test_a_verdict_tells_the_range_of_all_that_it_compares(documents):
     assert "1.50 to 1.95 times" in markdown.words(verdict.here) and "at most 30.0 % of a figure" in markdown.words(verdict.here)
 
 
+def nearest_of(documents, *speedups):
+    """What E1 says of the nearest comparison, with these speedups of threads and half ranges by size."""
+    rows = [row_of(quantity, number, half_range, executor="openmp", threads=2, direction="encrypt", bytes=MIB << at)
+            for at, (speedup, half_range) in enumerate(speedups) for quantity, number in (("time", 1.0), ("speedup", speedup))]
+    verdict = verdict_of(document_of(documents, "E1", rows), "E1", "pousa.all-faster")
+    return markdown.words(verdict.here).partition("; the comparison nearest to its limit, of ")[2]
+
+
+def test_a_verdict_tells_the_nearest_comparison_and_its_doubt(documents):
+    """The widest range of all figures is not the doubt of the comparison that decides."""
+    assert nearest_of(documents, (1.5, 0.1), (1.9, 0.3)) == "1.50, is 50.0 % from it, and its doubt is 10.0 %"
+    assert nearest_of(documents, (1.5, 0.1), (1.9, 0.7)) == "1.90, is 90.0 % from it, and its doubt is 70.0 %"
+    assert nearest_of(documents, (0.8, 0.2)) == "0.800, is 25.0 % from it, and its doubt is 20.0 %"
+    assert nearest_of(documents, (1.5, None)) == "1.50, is 50.0 % from it, and its doubt is 15.0 %"
+
+
+def test_the_nearest_comparison_agrees_with_the_outcome(all_shown):
+    """It is beyond its doubt where a claim holds, or does not."""
+    seen = 0
+    for experiment, shown in all_shown:
+        for name, verdict in shown.verdicts.items():
+            if verdict.outcome in ("holds", "does not hold") and verdict.nearest:
+                assert verdict.nearest.beyond_doubt >= 0, (experiment.name, name)
+                seen += 1
+    assert seen > 8
+
+
 def test_a_verdict_tells_no_range_of_what_its_rule_does_not_compare(documents):
     """E9: both nested are named and have more threads than cores, which judges nothing."""
     rows = [row_of(quantity, number, spread, split=split, threads=2, bytes=size)
@@ -1298,6 +1325,27 @@ def test_schedules_are_judged_block_by_block(documents, dynamic, outcome):
     verdict = verdict_of(lab_with(documents, "E8", change), "E8", "meyer.static-better")
     assert verdict.outcome == outcome
     assert "block by block" in markdown.words(verdict.here) and "pieces" in markdown.words(verdict.here)
+
+
+def test_a_device_without_turns_with_a_core_equals_no_number_of_cores(documents):
+    """E1: 304 of one core's time in E1 and a device's in E2 said what the two measurements in turns left open."""
+    size, of = 15 * MIB, dict(executor="cuda", direction="encrypt", bytes=15 * MIB)
+    document = with_rows(documents, "E2", [row_of("total", 1.0, bytes=size)])
+    document["experiments"]["E1"] |= {"others": 0.15, "measurements": [
+        row_of("time", 1.0, **of), row_of("speedup", 280, **of),
+        row_of("time", 310, executor="sequential", direction="encrypt", bytes=size)]}
+    document["experiments"]["E4"]["measurements"] = []
+    verdict = verdict_of(document, "E1", "pousa.cores-to-equal-cuda")
+    assert verdict.outcome == "open" and "judges nothing, is 310 times as short" in markdown.words(verdict.here)
+
+
+@pytest.mark.parametrize("smallest, larger, outcome", [(0.3, 300, "holds"), (300, 20, "does not hold"), (0.3, None, "open")])
+def test_a_device_is_above_a_cluster_but_for_the_smallest_size(documents, smallest, larger, outcome):
+    """E1: at 1 KiB the study's own device is behind its cluster."""
+    rows = [row_of(quantity, speedup, executor="cuda", direction="encrypt", bytes=size) for quantity in ("time", "speedup")
+            for size, speedup in ((1024, smallest), (MIB, larger)) if speedup]
+    verdict = verdict_of(document_of(documents, "E1", rows), "E1", "pousa.cuda-below")
+    assert verdict.outcome == outcome and "1 KiB, which is not judged" in markdown.words(verdict.here)
 
 
 @pytest.mark.parametrize("small, static, dynamic, outcome", [
