@@ -3,16 +3,19 @@
 import secrets
 
 from laboratory import contests, scratch
-from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict
+from laboratory.experiment import Counterpart, Experiment, Failed, Panel, Series, Shown, Table, Verdict, separated
 from laboratory.judgement import BUSY
 from laboratory.published import label, value as published
-from laboratory.values import as_shown, best, derive, given, size
+from laboratory.values import as_shown, derive, given, size
+
+from . import e03_speedup as e03
 
 KB, MB = 1000, 1000 * 1000
 SIZES = [3600, 85 * KB, 4500 * KB, 50 * MB, 110 * MB, 685 * MB]  # the study's
 IN_MEMORY = SIZES[2]  # on which the sizes of a piece are compared
 PIECES = (16, 256, 4096, 65536)
 KERNELS = ("compute", "tables")
+LARGER = SIZES[4]  # from which on data is called large
 BLOCK = 16  # bytes: what OpenMP's loop over blocks hands out
 ECB = "aes-128-ecb"
 
@@ -185,7 +188,7 @@ def in_memory(measured):
 
 
 def judge_static(measured, blocks, files, cores):
-    """On the largest data in blocks."""
+    """On the larger data in blocks."""
     count = files.within(cores)[-1]
     largest = files.sizes[-1]
     in_pieces = ["; in the program's pieces, on a file of ", size(largest), ", at ", files.to_static(largest, count)]
@@ -196,13 +199,11 @@ def judge_static(measured, blocks, files, cores):
                                 f" of static's rate on {size(IN_MEMORY)}, and this result has no "
                                 "larger data in blocks", *in_pieces])
     ratios = {bytes_: blocks.to_static(bytes_, count) for bytes_ in blocks.sizes}
-    largest = blocks.sizes[-1]
-    others = [ratios[bytes_] for bytes_ in blocks.sizes[:-1]]
-    return measured.judged([(size(largest), measured.is_more(1, ratios[largest]))],
-                  [f"handed out block by block to {count} threads, dynamic ran at ", ratios[largest],
-                   f" of static's rate on {size(largest)}",
-                   *([", and at ", best("least", others), " to ", best("most", others), " on smaller data"] if others else []),
-                   *in_pieces], "in blocks, static is faster on the largest data", by=[ratios[largest]])
+    larger = [bytes_ for bytes_ in blocks.sizes if bytes_ >= LARGER] or blocks.sizes[-1:]
+    return measured.judged([(size(bytes_), measured.is_more(1, ratios[bytes_])) for bytes_ in larger],
+                           [f"handed out block by block to {count} threads, dynamic ran at this part of static's rate: ",
+                            *separated([[ratio, f" on {size(bytes_)}"] for bytes_, ratio in ratios.items()], ", "), *in_pieces],
+                           f"in blocks, static is faster at each size from {size(larger[0])} on", by=[ratios[bytes_] for bytes_ in larger])
 
 
 LEVEL = 0.25  # of what perfect scaling adds: with less, a speedup stays where it is
@@ -271,16 +272,18 @@ def judge_linear(measured, blocks, cores):
 
 
 def judge_growth(measured, runs, cores):
-    """Whether static's speedup on all cores is greater for the largest data than for the smallest."""
+    """Whether static's speedup on all cores is greater for the largest data than for the smallest, and much."""
     if len(runs.sizes) < 2:
         return Verdict("open", ["files of one size do not show what more data gains"])
     count = runs.within(cores)[-1]
-    smallest, largest = (runs.speedup(bytes_, count, "static") for bytes_ in (runs.sizes[0], runs.sizes[-1]))
-    return measured.judged([("the speedup", measured.is_more(largest, smallest))],
-                  [f"{count} threads with static were ", smallest,
-                   f" times as fast as one on a file of {size(runs.sizes[0])} and ",
-                   largest, f" times on one of {size(runs.sizes[-1])}"],
-                  "static's speedup with all cores is larger on the largest file than on the smallest")
+    speedups = {bytes_: runs.speedup(bytes_, count, "static") for bytes_ in runs.sizes}
+    smallest, largest = (speedups[bytes_] for bytes_ in (runs.sizes[0], runs.sizes[-1]))
+    return measured.judged([("more with the largest file", measured.is_more(largest, smallest)),
+                            ("much", measured.is_at_least(largest, e03.least_speedup(count)))],
+                           [f"{count} threads with static were as many times as fast as one: ",
+                            *separated([[speedup, f" on a file of {size(bytes_)}"] for bytes_, speedup in speedups.items()], ", ")],
+                           "static's speedup with all cores is larger on the largest file than on the smallest, and there each thread "
+                           "beyond the first adds at least four tenths of what perfect scaling adds", by=[smallest, largest])
 
 
 MOST_SPEEDUP = "max_speedup_685MB"

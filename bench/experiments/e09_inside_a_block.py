@@ -2,7 +2,6 @@
 """E9: threads that share a block, which a study tried, compared with threads that have whole blocks."""
 from laboratory import contests, device
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict
-from laboratory.judgement import TWICE
 from laboratory.published import label, values as published_values
 from laboratory.values import derive, given, size as size_in_words
 
@@ -134,8 +133,8 @@ def judge_no_speedup(measured, count):
 
 
 def judge_growth(measured):
-    """Whether what each block costs beyond the way that takes many of them at once grows with the data. If it were a cost of
-    the whole alone, a byte of larger data would take less and less time."""
+    """Whether what blocks cost beyond the way that takes many of them at once grows with the data. A cost of the whole alone
+    would stay what it is."""
     split = step_by_step(measured)
     of = dict(split=split, executor="cuda")
     sizes = [size_ for size_ in measured.factors("bytes", "rate to across", **of) if size_ in SIZES]
@@ -144,14 +143,21 @@ def judge_growth(measured):
     ends = (sizes[0], sizes[-1])
     longer = {size_: derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in ends}
     first, last = (measured.value("time", bytes=size_, **of) for size_ in ends)
-    growth = derive("time for a byte", last, first, given(ends[1]), given(ends[0]))
-    return measured.judged([("the growth", measured.is_at_least(growth, 1 / TWICE)),
-                   *((f"the overhead at {size(size_)}", measured.is_more(ratio, 1)) for size_, ratio in longer.items())],
-                  [f"{LAUNCHED[split]} took ", longer[ends[0]], f" times as long as many blocks a launch at {size(ends[0])} and ",
-                   longer[ends[1]], f" times at {size(ends[1])}, where a byte took ", growth, " times as long as at "
-                   f"{size(ends[0])}", *without_the_largest(sizes)],
-                  "longer than many blocks a launch on the smallest and the largest data, and time that grows with the data: a byte of the "
-                  "largest takes at least half as long as one of the smallest")
+    parts = [(f"the overhead at {size(size_)}", measured.is_more(ratio, 1)) for size_, ratio in longer.items()]
+    here = [f"{LAUNCHED[split]} took ", longer[ends[0]], f" times as long as many blocks a launch at {size(ends[0])} and ",
+            longer[ends[1]], f" times at {size(ends[1])}"]
+    by = [*longer.values()]
+    if all(part for _, part in parts):
+        shares = [measured.value("rate to across", bytes=size_, **of) for size_ in ends]
+        growth = derive("growth of the rest", last, shares[1], first, shares[0])
+        parts.append(("the growth", measured.is_more(growth, 1)))
+        here += [", and the time beyond theirs was ", growth, " times as much"]
+        by.append(growth)
+    else:
+        parts.append(("the growth", False if any(part is False for _, part in parts) else None))
+    return measured.judged(parts, [*here, *without_the_largest(sizes)],
+                           "longer than many blocks a launch on the smallest and the largest data, and the time beyond theirs grows: it is "
+                           "more for the largest data than for the smallest", by=by)
 
 
 def judge_transfers(measured):

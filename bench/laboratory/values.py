@@ -45,6 +45,8 @@ DERIVATIONS = {
     "mega": lambda x: x / 1e6,
     # Two times for two numbers of bytes: how many times as long the first takes for a byte.
     "time for a byte": lambda first, second, bytes_first, bytes_second: first / bytes_first / (second / bytes_second),
+    # What is left of two numbers without a share of each: how many times as much the first leaves.
+    "growth of the rest": lambda first, share, second, its: first * (1 - share) / (second * (1 - its)),
     # A rate in MB/s over that of so many bytes in so many seconds.
     "times as slow": lambda rate, seconds, count: rate * 1e6 * seconds / count,
     # The share of a perfect gain: what the added threads gave of what they would give if they scaled perfectly.

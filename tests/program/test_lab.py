@@ -64,6 +64,7 @@ FORMULAS = {
     "ratio after speedups": lambda ratio, first, second: ratio / first * second,
     "time for a byte": lambda first, second, bytes_first, bytes_second: first * bytes_second / (second * bytes_first),
     "growth": lambda fewer, more, before, last: (more / fewer - 1) * before / (last - before),
+    "growth of the rest": lambda first, share, second, its: (first - first * share) / (second - second * its),
     "times as slow": lambda rate, seconds, count: rate / (count / 1e6 / seconds),
 }
 

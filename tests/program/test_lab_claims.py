@@ -604,6 +604,8 @@ def test_an_answer_whose_rounds_straddle_one_is_open(documents):
             for row in rows:
                 if row["quantity"] == "rate to copying" and row["of"]["program"] == "paes":
                     row |= {"min": low, "median": (low + high) / 2, "max": high}
+                if row["quantity"] == "time" and row["of"]["program"] == "cp":
+                    row["median"] = 1.0
             return rows
         return verdict_of(lab_with(documents, "E12", change), "E12", OURS)
     for low, high, outcome, said in ((0.8, 3.2, "open", "above one in some rounds and below it in others"), (1.2, 3.2, "ours", "faster in each round"),
@@ -1393,6 +1395,48 @@ def test_blocks_are_handed_out_one_at_a_time(monkeypatch, documents):
     assert verdict_of(document, "E8", "meyer.static-better").outcome == "holds"
 
 
+@pytest.mark.parametrize("ratios, outcome, said", [
+    ((2.5, 1.5, 0.8, 0.8), "holds", "2.50 on 3.6 KB, 1.50 on 50 MB, 0.800 on 110 MB, 0.800 on 685 MB"),
+    ((2, 1, 0.96, 0.8), "in part", "what fails the rule: 110 MB"), ((2, 1, 1.3, 1.3), "does not hold", ""),
+    ((0.9, 0.8), "holds", "0.900 on 3.6 KB, 0.800 on 50 MB")])  # in which no data is large
+def test_static_is_ahead_on_all_larger_data(documents, ratios, outcome, said):
+    """E8: the largest size alone said so, whatever the other large one was."""
+    sizes = (e08.SIZES[0], *e08.SIZES[3:])
+    rows = [row_of("ratio to static", ratio, place="blocks", bytes=size, threads=2, schedule="dynamic") for size, ratio in zip(sizes, ratios)]
+    rows += [row_of("ratio to static", 1.0, place="file", bytes=e08.SIZES[-1], threads=2, schedule="dynamic"),
+             *(row_of(quantity, 1.9, place="file", bytes=size, threads=2, schedule=schedule)
+               for size in e08.SIZES for schedule in ("static", "dynamic") for quantity in ("speedup", "time"))]
+    verdict = verdict_of(document_of(documents, "E8", rows), "E8", "meyer.static-better")
+    assert verdict.outcome == outcome and said in markdown.words(verdict.here)
+    assert verdict.rule.endswith(f"from {'110' if len(ratios) == 4 else '50'} MB on")
+
+
+@pytest.mark.parametrize("small, large, outcome", [(0.9, 1.9, "holds"), (0.9, 1.2, "in part"), (1.9, 1.9, "in part"), (1.2, 1.1, "does not hold")])
+def test_larger_files_gain_more_and_gain_much(documents, small, large, outcome):
+    """E8: a gain that grows was not asked to be much, and what lies between was not shown."""
+    rows = [row_of(quantity, number, place="file", bytes=size, threads=2, schedule=schedule)
+            for size, number in zip(e08.SIZES, (small, 0.5, 1, 1, 1, large))
+            for schedule in ("static", "dynamic") for quantity in ("speedup", "time")]
+    verdict = verdict_of(document_of(documents, "E8", rows), "E8", "meyer.gain-grows")
+    assert verdict.outcome == outcome and "0.500 on a file of 85 KB" in markdown.words(verdict.here)
+
+
+@pytest.mark.parametrize("copying, outcome", [((1.0, 1.1), "ours"), ((1.0, 4.0), "open")])
+def test_a_program_is_compared_with_copying_that_agrees_with_itself(documents, copying, outcome):
+    """E12: a program was told 4.51 times as fast as copying, which took as many times as long as in the other group."""
+    def change(rows):
+        for row in rows:
+            if row["of"]["program"] == "cp" and row["quantity"] == "time" and row["of"]["operation"] in ("encrypt", "decrypt"):
+                row["median"] = copying[row["of"]["operation"] == "decrypt"]
+            if row["of"]["program"] == "paes" and row["quantity"] == "rate to copying":
+                row |= {"min": 1.1, "median": 1.2, "max": 1.3}
+        return rows
+    verdict = verdict_of(lab_with(documents, "E12", change), "E12", OURS)
+    words = markdown.words(verdict.here)
+    assert verdict.outcome == outcome and f"`cp` beside it {values.shown(copying[1])} s" in words
+    assert ("is not said" in words) == (outcome == "open")
+
+
 def test_nested_regions_without_a_core_for_each_thread_are_not_judged(documents):
     """E9: with 2 threads both nested are 4. On 2 cores they are shown, and judge nothing."""
     rows = [row for split, seconds, ratio in (("blocks", 1.0, 1.0), ("inside", 50.0, 1 / 50), ("nested", 0.5, 2.0))
@@ -1879,7 +1923,8 @@ def test_ways_that_were_too_slow_for_the_largest_size_are_named(documents):
         assert verdict.outcome == "holds" and "; 4.5 MB was not measured in this way" in markdown.words(verdict.here)
 
 
-@pytest.mark.parametrize("seconds, outcome", [((0.05, 1.2), "holds"), ((0.05, 0.1), "in part"), ((1e-4, 1e-4), "does not hold")])
+@pytest.mark.parametrize("seconds, outcome", [
+    ((0.05, 1.2), "holds"), ((0.05, 0.05), "in part"), ((1e-4, 1e-4), "does not hold"), ((0.377, 1.05), "holds")])  # the last are the study's
 def test_overhead_that_is_of_the_whole_does_not_grow_with_the_data(documents, seconds, outcome):
     """E9: a way that takes a fixed time more is behind by more, the less the other takes for a byte, and grows with nothing."""
     document = inside_a_block(documents, None)
