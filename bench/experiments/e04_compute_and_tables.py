@@ -119,6 +119,20 @@ def speedups_of(measured, kernel, **of):
             for size_ in measured.factors("bytes", "speedup", kernel=kernel, **of)}
 
 
+def gain_on_a_core(measured):
+    """(bytes, how many times as fast as computing tables are on one thread), at the largest size; (0, None) if nothing says so. A
+    device's speedups over one thread with the same kernel say it, too."""
+    if alone := ratios_of(measured, TABLES, threads=1):
+        return max(alone), alone[max(alone)]
+    of = dict(executor="cuda")
+    found = {kernel: speedups_of(measured, CUDA_KERNELS[kernel], **of) for kernel in (TABLES, COMPUTE)}
+    largest = largest_common(*found.values())
+    ratio = largest and measured.value("ratio to compute", kernel=CUDA_KERNELS[TABLES], bytes=largest, **of)
+    if not ratio:
+        return 0, None
+    return largest, derive("ratio after speedups", ratio, *(found[kernel][largest] for kernel in (TABLES, COMPUTE)))
+
+
 def less_on_device(measured):
     """{way: {bytes: per cent less time}} of CUDA's tables than CUDA's computing."""
     of = dict(executor="cuda")

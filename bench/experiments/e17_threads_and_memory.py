@@ -8,6 +8,8 @@ from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table,
 from laboratory.published import value as published
 from laboratory.values import best, derive, given, size
 
+from . import e04_compute_and_tables as e04
+
 PLACES = {"compute": "every step computed", "constant": "tables in constant memory",
           "global": "tables in global memory", "shared": "tables in shared memory"}
 MEMORIES = ("constant", "global", "shared")
@@ -63,8 +65,13 @@ def no_device():
     return Verdict("open", ["no CUDA device was measured"])
 
 
+def wanted_count():
+    """The number of threads a block that was published as the best."""
+    return int(float(published("pousa_ci_aim/device/threads_a_block")))
+
+
 def judge_best_count(measured):
-    wanted = int(float(published("pousa_ci_aim/device/threads_a_block")))
+    wanted = wanted_count()
     parts, matters, here, by = [], [], [], []
     for place, name in PLACES.items():
         rates = rates_of(measured, place)
@@ -97,60 +104,46 @@ def is_best(is_beaten, beats_another):
 
 
 def judge_latency(measured):
-    """Whether more threads still hide more with tables, and not with computing, from each number of threads that one thread
-    block gives a multiprocessor: with several of its size, the rate grows, and by more than computing's."""
-    gains = {place: gains_of(measured, place) for place in PLACES}
+    """Whether more threads still hide more with tables, and not with computing, from each number of threads on that one thread
+    block may have to be like the study's: with several of its size, the rate grows, and by more than computing's. It is the
+    reason of a gain only where tables gain less than on a core."""
+    wanted = wanted_count()
+    gains = {place: {count: gain for count, (gain, *_) in gains_of(measured, place).items() if count >= wanted} for place in PLACES}
     if not all(gains.values()):
-        return Verdict("open", ["no size of a thread block had its threads doubled on a multiprocessor"]) if rates_of(
+        return Verdict("open", [f"no thread block of {wanted} threads or more had its threads doubled on a multiprocessor"]) if rates_of(
             measured, "compute") else no_device()
-    parts, left = [], []
+    tables = {place: measured.value("ratio to compute", tables=place, blocks="all", threads_a_block=wanted) for place in MEMORIES}
+    bytes_, on_a_core = e04.gain_on_a_core(measured.of("E4"))
+    here = [f"with {wanted} threads a block tables were as many times as fast as computing: ",
+            *separated([[ratio, f" in {place} memory"] for place, ratio in tables.items()], ", "),
+            *([", and ", on_a_core, f" on one core ({size(bytes_)}, E4)"] if on_a_core else [])]
+    for count in sorted(gains["compute"]):
+        here += [f"; as many thread blocks of {count} threads as there was room for were so many times as fast as one: ",
+                 *separated([[found[count], f" with {PLACES[place]}"] for place, found in gains.items() if count in found], ", ")]
+    parts = []
     for place in MEMORIES:
-        hides = {count: gains_more(measured, gain, gains["compute"].get(count)) for count, (gain, *_) in gains[place].items()}
-        parts += [(f"{PLACES[place]} from {count} threads", does) for count, does in hides.items()]
-        left.append(f"{PLACES[place]} ({up_to(hides)})")
-    here = separated([[f"{PLACES[place]}: ", *words_of_gains(found)] for place, found in gains.items()])
-    return measured.judged(parts, [*here, f"; latency left to hide: {', '.join(left)}", *ratios_to_computing(measured)], LATENCY,
-                  by=[gain for found in gains.values() for gain, *_ in found.values()])
+        is_less = measured.is_more(on_a_core, tables[place]) if on_a_core else True
+        parts += [(f"{PLACES[place]} from {count} threads",
+                   both(is_less, gains_more(measured, gain, gains["compute"].get(count)))) for count, gain in gains[place].items()]
+    return measured.judged(parts, here, LATENCY, [] if on_a_core else ["what tables gain on one core was not measured"],
+                           [*(gain for found in gains.values() for gain in found.values()),
+                            *([on_a_core, *tables.values()] if on_a_core else [])])
+
+
+def both(one, other):
+    """Whether two things are true; None if it may be."""
+    return False if False in (one, other) else None if None in (one, other) else True
 
 
 def gains_more(measured, gain, computing):
     """Whether more threads make tables faster, and more so than computing."""
-    least = computing[0] if computing and float(computing[0]) > 1 else 1
+    least = computing if computing and float(computing) > 1 else 1
     return measured.is_more(gain, least)
 
 
-LATENCY = ("with tables in each memory, several thread blocks of a size, with at least twice the threads, are faster than one, and more "
-           "so than with computing: then so many threads as one block has leave latency that more can hide; what is not faster leaves none")
-
-
-def words_of_gains(found):
-    """How many times as fast more threads are than fewer."""
-    words, before = [], None
-    for gain, fewer, more in found.values():
-        if before is None:
-            words += [gain, " times as fast with ", more, " threads on a multiprocessor as with ", fewer]
-        else:
-            words += [", ", *([] if float(more) == before else ["and with ", more, " "]), gain, " as with ", fewer]
-        before = float(more)
-    return words
-
-
-def up_to(hides):
-    """Up to how many threads latency is surely left, and from how many on surely none."""
-    left, none = ([count for count, does in hides.items() if does is said] for said in (True, False))
-    words = [f"up to {max(left)} threads"] if left else []
-    words += [f"none from {min(none)}{'' if left else ' threads'} on"] if none else []
-    return ", ".join(words) or "not known"
-
-
-def ratios_to_computing(measured):
-    """What tables gain at all, with as many threads a block as were published as the best number."""
-    count = int(float(published("pousa_ci_aim/device/threads_a_block")))
-    ratios = {place: measured.value("ratio to compute", tables=place, blocks="all", threads_a_block=count) for place in MEMORIES}
-    if not all(ratios.values()):
-        return []
-    return [f"; with {count} threads a block tables were as many times as fast as computing: ",
-            *separated([[ratio, f" in {place} memory"] for place, ratio in ratios.items()], ", ")]
+LATENCY = ("with tables in each memory the device gains less from them than one core does, and several thread blocks of 256 "
+           "threads or more are faster than one, with at least twice the threads, and more so than with computing: then so many "
+           "threads as one block has leave latency that more can hide; what is not faster leaves none")
 
 
 def judge_streams(measured):
