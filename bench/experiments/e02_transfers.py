@@ -45,7 +45,8 @@ def judge_influence(measured, sizes):
         parts.append((f"one core at {size(sizes[0])}", measured.is_more(smallest, 1)))
     return measured.judged(parts, ["copies took ", copies, f" % of the time at {size(largest)}; with them CUDA was ",
                           *largest_and_least(larger, "as fast as one core"),
-                          *([f"; at {size(sizes[0])} it was ", smallest, " times as fast"] if smallest else [])],
+                          *([f"; at {size(sizes[0])} it was ", smallest, " times as fast"] if smallest else []),
+                          "; one core is E1's, which took no turns with these times"],
                   f"with its copies CUDA is faster than {e01.PERFECT}, at each size but the smallest, and at that one faster than one "
                   "core", [] if smallest else [f"one core was not measured at {size(sizes[0])}"], by=over_one.values())
 

@@ -62,7 +62,9 @@ def judge_cuda(measured, factor):
     where = "at the largest size at which one core was measured beside it"
     if factor == 1:
         return measured.judged([(size(largest), measured.is_more(ratio, 1))], here, f"CUDA is faster than {e01.PERFECT}, {where}")
-    return measured.decided(Verdict(in_steps(measured.is_at_least(ratio, factor), measured.is_more(ratio, 1)), here,
+    is_so = measured.is_at_least(ratio, factor)
+    here += [f"; too near to {IN_WORDS[factor]} to be said"] if is_so is None else []
+    return measured.decided(Verdict(in_steps(is_so, measured.is_more(ratio, 1)), here,
                    f"CUDA is at least {IN_WORDS[factor]} as fast as {e01.PERFECT}, {where}; in part: faster"))
 
 

@@ -269,7 +269,7 @@ def judge_reduction_cuda(measured):
     others = {key: (common, *reduction(measured, key, common)) for key, common in others.items() if common is not None}
     here, ways = [], []
     for way, values in least.items():
-        here += ["; " if here else "`cuda_tables` took ", min(values.values(), key=float), " to ",
+        here += ["; " if here else f"`cuda_tables`, {COPIED}, took ", min(values.values(), key=float), " to ",
                  max(values.values(), key=float),
                  f" % less time than `cuda_compute`{way}"]
         gains = {size_: measured.value(WAYS[way][1], kernel=CUDA_KERNELS[TABLES], bytes=size_, executor="cuda") for size_ in values}

@@ -53,7 +53,7 @@ def of_several_rounds(verdict, measured):
     ratios = [row for row in rows if row["unit"] == "ratio" and "min" in row]
     if verdict.outcome in ("ours", "answered") and ratios and all(row["min"] < 1 < row["max"] for row in ratios):
         return replace(verdict, outcome="open", here=[
-            *verdict.here, "; each of these ratios is above one in some rounds and below it in others, which settles nothing"])
+            *verdict.here, "; every ratio that is named here is above one in some rounds and below it in others, which settles nothing"])
     return verdict
 
 

@@ -1304,6 +1304,16 @@ def test_a_device_is_compared_with_as_many_cores_as_the_study_had(documents, cor
     assert tuple(verdict.outcome for verdict in verdicts) == outcomes
     assert all("32 cores would be if they scaled perfectly" in verdict.rule for verdict in verdicts)
     assert ["ten times" in verdict.rule for verdict in verdicts] == [False, True, False, False, False]
+    assert all("too near" not in markdown.words(verdict.here) for verdict in verdicts)  # the rounds are all the same
+    assert "one core is E1's, which took no turns with these times" in markdown.words(verdicts[-1].here)
+
+
+def test_a_device_that_may_be_ten_times_as_fast_says_so(documents):
+    """E3: nine times with a doubt of an eighth was told as less than ten."""
+    rows = [row_of(quantity, number, 0.13, executor="cuda", direction="encrypt", bytes=MIB)
+            for quantity, number in (("time", 0.01), ("speedup", 288.0))]
+    verdict = verdict_of(document_of(documents, "E1", rows), "E3", "pousa.cuda-magnitude")
+    assert verdict.outcome == "in part" and "; too near to ten times to be said" in markdown.words(verdict.here)
 
 
 def without_blocks(rows):
