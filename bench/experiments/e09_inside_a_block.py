@@ -3,7 +3,7 @@
 from laboratory import contests, device
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, TimedOut, Verdict
 from laboratory.published import label, values as published_values
-from laboratory.values import derive, given, size as size_in_words
+from laboratory.values import derive, size as size_in_words
 
 from . import e08_schedules as e08
 
