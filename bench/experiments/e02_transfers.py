@@ -31,11 +31,11 @@ def shares(parts):
 
 
 def judge_influence(measured, sizes):
-    """Whether the whole, copies included, is faster than as many cores as the study's cluster had, by E1's one core."""
+    """Whether the whole, copies included, is faster than as many cores as the study's cluster had, by E1's turns with one core."""
     over_one = over_one_core(measured, sizes)
     larger = {size_: ratio for size_, ratio in over_one.items() if size_ != sizes[0]}
     if not larger:
-        return Verdict("open", ["E1 has not measured one core beside it"])
+        return Verdict("open", ["E1 has not measured the device in turns with one core"])
     largest = list(larger)[-1]
     copies = derive("percent for both", *(measured.value(part, bytes=largest)
                                           for part in ("host to device", "device to host", "total")))
@@ -43,18 +43,18 @@ def judge_influence(measured, sizes):
     # The smallest size is the claim's own exception, and of many cores alone.
     if smallest := over_one.get(sizes[0]):
         parts.append((f"one core at {size(sizes[0])}", measured.is_more(smallest, 1)))
-    return measured.judged(parts, ["copies took ", copies, f" % of the time at {size(largest)}; with them CUDA was ",
+    return measured.judged(parts, ["copies took ", copies, f" % of the time at {size(largest)}; with them, by E1, CUDA was ",
                           *largest_and_least(larger, "as fast as one core"),
-                          *([f"; at {size(sizes[0])} it was ", smallest, " times as fast"] if smallest else []),
-                          "; one core is E1's, which took no turns with these times"],
+                          *([f"; at {size(sizes[0])} it was ", smallest, " times as fast"] if smallest else [])],
                   f"with its copies CUDA is faster than {e01.PERFECT}, at each size but the smallest, and at that one faster than one "
                   "core", [] if smallest else [f"one core was not measured at {size(sizes[0])}"], by=over_one.values())
 
 
 def over_one_core(measured, sizes):
-    """{bytes: how many times as fast as one core, which E1 has measured, the whole is}"""
-    one = {size_: measured.of("E1").value("time", bytes=size_, direction="encrypt", executor="sequential") for size_ in sizes}
-    return {size_: derive("quotient", time, measured.value("total", bytes=size_)) for size_, time in one.items() if time}
+    """{bytes: how many times as fast as one core the whole is}, by E1's turns of both"""
+    of = dict(direction="encrypt", executor="cuda")
+    found = {size_: measured.of("E1").value("speedup", bytes=size_, **of) for size_ in sizes}
+    return {size_: ratio for size_, ratio in found.items() if ratio}
 
 
 def beside(measured):

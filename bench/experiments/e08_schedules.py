@@ -280,7 +280,7 @@ def judge_growth(measured, runs, cores):
     smallest, largest = (speedups[bytes_] for bytes_ in (runs.sizes[0], runs.sizes[-1]))
     return measured.judged([("more with the largest file", measured.is_more(largest, smallest)),
                             ("much", measured.is_at_least(largest, e03.least_speedup(count)))],
-                           [f"{count} threads with static were as many times as fast as one: ",
+                           [f"on files, in the program's pieces, {count} threads with static were as many times as fast as one: ",
                             *separated([[speedup, f" on a file of {size(bytes_)}"] for bytes_, speedup in speedups.items()], ", ")],
                            "static's speedup with all cores is larger on the largest file than on the smallest, and there each thread "
                            "beyond the first adds at least four tenths of what perfect scaling adds", by=[smallest, largest])

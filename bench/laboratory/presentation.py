@@ -52,8 +52,11 @@ def of_several_rounds(verdict, measured):
         return replace(verdict, outcome="open", here=[*verdict.here, "; one round says nothing of the spread"])
     ratios = [row for row in rows if row["unit"] == "ratio" and "min" in row]
     if verdict.outcome in ("ours", "answered") and ratios and all(row["min"] < 1 < row["max"] for row in ratios):
+        is_all = all("min" in row or row["unit"] == "count" for row in rows)
         return replace(verdict, outcome="open", here=[
-            *verdict.here, "; every ratio that is named here is above one in some rounds and below it in others, which settles nothing"])
+            *verdict.here, "; every ratio that is named here is above one in some rounds and below it in others, which settles nothing"
+            if is_all else "; every ratio whose range stands here is above one in some rounds and below it in others, and a figure "
+            "without a range settles nothing either"])
     return verdict
 
 
