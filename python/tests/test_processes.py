@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import io
 import mmap
 import multiprocessing
 import os
-import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
 import warnings
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -250,7 +247,8 @@ def test_children_of_a_process_whose_threads_read(seal: Seal, identity: paes.Ide
 
 
 def test_context_is_closed_in_a_child_while_a_thread_of_the_parent_uses_it() -> None:
-    context = ENGINE.open(CTR, b"c" * 16)
+    keystream = paes.Keystream()
+    context = keystream.open(keystream.bind("aes-256-ctr", b"k" * 32), b"c" * 16)
     is_over = threading.Event()
 
     def decrypt_much() -> None:
@@ -416,138 +414,3 @@ def test_a_child_does_not_wait_for_threads_of_its_parent(
 ) -> None:
     done = python("import warnings; warnings.simplefilter('ignore')\n" + FORK)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 True\n", "")
-
-
-class WithFile:
-    """A file object that refers to what reads or writes it."""
-
-    def __init__(self, mode: Any) -> None:
-        self.data = io.BytesIO(SEALED)
-        self.file = paes.open(self, mode, key=RAW_KEY, threads=1)
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        return self.data.seek(offset, whence)
-
-    def read(self, size: int, /) -> bytes:
-        return self.data.read(size)
-
-    def write(self, data: bytes, /) -> int:
-        return len(data)
-
-
-@pytest.mark.parametrize("mode", ["rb", "wb"])
-def test_circles_are_collected(mode: str) -> None:
-    objects = [weakref.ref(WithFile(mode)) for _ in range(3)]
-    gc.collect()
-    assert [there() for there in objects] == [None] * 3
-
-
-def resident_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
-
-
-KEY = b"k" * 32
-GCM = paes.AESGCM(KEY)
-ENGINE = paes.Keystream()
-CTR = ENGINE.bind("aes-256-ctr", KEY)
-GCM_KEY = ENGINE.bind("aes-256-gcm", b"g" * 32)
-IDENTITY = paes.Identity.generate()
-PUBLIC = str(IDENTITY.recipient)
-RAW_KEY = paes.CobblestoneKey(KEY)
-
-
-def raw_file() -> bytes:
-    file = io.BytesIO()
-    with paes.open(file, "wb", key=RAW_KEY) as writer:
-        writer.write(b"text")
-    return file.getvalue()
-
-
-SEALED = raw_file()
-
-
-def failing(call: Callable[[], object]) -> None:
-    try:
-        call()
-    except (paes.Error, TypeError, ValueError):
-        return
-    raise AssertionError("the call must fail")
-
-
-def stream() -> None:
-    encryptor = paes.Cobblestone256Encryptor(KEY, b"", threads=1)
-    sealed = encryptor.update(b"text") + encryptor.finalize()
-    decryptor = paes.Cobblestone256Decryptor(KEY, b"", threads=1)
-    decryptor.update(sealed)
-    decryptor.finalize()
-
-
-class BrokenSource(io.BytesIO):
-    def read(self, size: int | None = -1, /) -> bytes:
-        raise ValueError
-
-
-# What is made and dropped, and how often: 100,000 times, or fewer where that takes too long.
-KINDS: dict[str, tuple[int, Callable[[], Any]]] = {
-    "Recipient": (10_000, lambda: paes.Recipient(PUBLIC)),
-    "Identity": (10_000, paes.Identity.generate),
-    "Passphrase": (100_000, lambda: paes.Passphrase("passphrase")),
-    "CobblestoneKey": (100_000, lambda: paes.CobblestoneKey(KEY, b"context")),
-    "AESGCM": (100_000, lambda: paes.AESGCM(KEY)),
-    "AESGCM.encrypt": (100_000, lambda: GCM.encrypt(bytes(12), b"text" * 10, None)),
-    "Cipher": (100_000, lambda: paes.Cipher("aes-256-ctr", KEY, bytes(16)).update(b"text")),
-    "Cobblestone": (10_000, stream),
-    "KeystreamContext": (100_000, lambda: ENGINE.open(CTR, bytes(16), window_chunks=0)),
-    "SealedContext": (100_000, lambda: ENGINE.open_sealed(GCM_KEY, bytes(12), window_messages=0)),
-    "Reader": (3_000, lambda: paes.open(io.BytesIO(SEALED), key=RAW_KEY, threads=1).read()),
-    "Writer": (5_000, raw_file),
-    "unclosed Writer": (5_000, lambda: paes.open(io.BytesIO(), "wb", key=RAW_KEY).write(b"text")),
-    "UsageError": (20_000, lambda: failing(lambda: paes.AESGCM(b""))),
-    "TypeError": (100_000, lambda: failing(lambda: paes.AESGCM("text"))),  # type: ignore[arg-type]
-    "CorruptError": (50_000, lambda: failing(lambda: GCM.decrypt(bytes(12), bytes(20), None))),
-    "WrongKeyError": (
-        2_000,
-        lambda: failing(lambda: paes.open(io.BytesIO(SEALED), key=paes.CobblestoneKey(b"x" * 32))),
-    ),
-    "an exception of a source": (
-        2_000,
-        lambda: failing(lambda: paes.open(BrokenSource(SEALED), key=RAW_KEY)),
-    ),
-}
-
-
-def keeps(times: int, make: Callable[[], object]) -> bool:
-    """Whether more than a little stays in memory: what Python counts, or what the system does for
-    the library. Its allocator keeps a little; a leak keeps at least the smallest piece of it for
-    each object."""
-    gc.collect()
-    blocks_before = sys.getallocatedblocks()
-    bytes_before = resident_bytes()
-    for _ in range(times):
-        make()
-    gc.collect()
-    return (
-        sys.getallocatedblocks() - blocks_before >= times // 10
-        or resident_bytes() - bytes_before >= (4 << 20) + 16 * times
-    )
-
-
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_nothing_leaks(kind: str) -> None:
-    times, make = KINDS[kind]
-    if IS_EXHAUSTIVE:
-        times *= 10
-    for _ in range(times // 10):
-        make()
-    # Other threads of this process, such as the object store's, may grow it by chance. A leak is
-    # there each time.
-    assert not all(keeps(times, make) for _ in range(3))
-
-
-def test_a_leak_is_found() -> None:
-    allocate = ctypes.CDLL(None).malloc
-    allocate.restype = ctypes.c_void_p
-    assert all(keeps(100_000, lambda: allocate(64)) for _ in range(3))
-    kept: list[bytes] = []
-    assert all(keeps(100_000, lambda: kept.append(bytes(64))) for _ in range(3))
