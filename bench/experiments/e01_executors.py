@@ -352,7 +352,8 @@ def judge_cores_to_equal(measured):
     return measured.decided(Verdict(
         outcome, [*here, *without_passing(within.items(), outcome)],
         "somewhat more: at least that number of cores, and at the most twice as many, by each measurement that is not too near to these "
-        "limits and in which device and core took turns", tuple(found.values())))
+        "limits and in which device and core took turns",
+        tuple(speedup for name, speedup in zip(names, found.values()) if outcome == "open" or within[name] is not None)))
 
 
 LINEAR, IN_PART = 90, 60  # per cent of perfect scaling

@@ -120,14 +120,14 @@ def judge_latency(measured):
     for count in sorted(gains["compute"]):
         here += [f"; as many thread blocks of {count} threads as there was room for were so many times as fast as one: ",
                  *separated([[found[count], f" with {PLACES[place]}"] for place, found in gains.items() if count in found], ", ")]
-    parts = []
+    parts, by = [], [on_a_core, *tables.values()] if on_a_core else []
     for place in MEMORIES:
         is_less = measured.is_more(on_a_core, tables[place]) if on_a_core else True
-        parts += [(f"{PLACES[place]} from {count} threads",
-                   both(is_less, gains_more(measured, gain, gains["compute"].get(count)))) for count, gain in gains[place].items()]
-    return measured.judged(parts, here, LATENCY, [] if on_a_core else ["what tables gain on one core was not measured"],
-                           [*(gain for found in gains.values() for gain in found.values()),
-                            *([on_a_core, *tables.values()] if on_a_core else [])])
+        for count, gain in gains[place].items():
+            least = what_counts(gains["compute"].get(count))
+            by += [gain, least]
+            parts.append((f"{PLACES[place]} from {count} threads", both(is_less, measured.is_more(gain, least))))
+    return measured.judged(parts, here, LATENCY, [] if on_a_core else ["what tables gain on one core was not measured"], by)
 
 
 def both(one, other):
@@ -135,10 +135,9 @@ def both(one, other):
     return False if False in (one, other) else None if None in (one, other) else True
 
 
-def gains_more(measured, gain, computing):
-    """Whether more threads make tables faster, and more so than computing."""
-    least = computing if computing and float(computing) > 1 else 1
-    return measured.is_more(gain, least)
+def what_counts(computing):
+    """What the gain of tables is compared with: that of computing, if it is one."""
+    return computing if computing and float(computing) > 1 else 1
 
 
 LATENCY = ("with tables in each memory the device gains less from them than one core does, and several thread blocks of 256 "
