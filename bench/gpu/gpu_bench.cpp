@@ -120,6 +120,20 @@ struct Options {
   bool is_full = false;
 };
 
+// The whole of `report` in the place of what `name` had: whoever ends this program finds what it
+// had measured until then.
+void write(const Report& report, const std::string& name) {
+  const std::string unfinished = name + ".new";
+  std::FILE* const file = std::fopen(unfinished.c_str(), "w");
+  if (file == nullptr) {
+    throw Error(ErrorCode::failure, "cannot write " + unfinished);
+  }
+  write_json(report, file);
+  if (std::fclose(file) != 0 || std::rename(unfinished.c_str(), name.c_str()) != 0) {
+    throw Error(ErrorCode::failure, "cannot write " + name);
+  }
+}
+
 int run(const Options& options) {
   // Only E10 of the studies is about long texts.
   const bool is_short =
@@ -128,12 +142,17 @@ int run(const Options& options) {
   GpuSession session(test::runtime_under_test(), test::is_device_emulated(), options.seconds,
                      std::size_t{1} << (is_short ? 28 : 30));
   const Report& report = session.report;
+  if (options.json != nullptr) {
+    session.keep = [&] { write(report, options.json); };
+  }
   std::printf("device: %s, %s, %u multiprocessors at %.0f MHz%s\n", report.device.c_str(),
               report.architecture.c_str(), report.multiprocessors, report.clock_hz / 1e6,
               report.is_emulated ? "; EMULATED, its figures mean nothing" : "");
   if (options.studies.empty()) {
     measure_resident(session, true);
+    session.keep();
     measure_host(session);
+    session.keep();
     measure_studies(session, {}, !options.is_full);
     measure_resident(session, false);
   } else {
@@ -142,16 +161,7 @@ int run(const Options& options) {
   for (const std::string& what : report.left_out) {
     std::printf("left out: %s\n", what.c_str());
   }
-  if (options.json != nullptr) {
-    std::FILE* const file = std::fopen(options.json, "w");
-    if (file == nullptr) {
-      throw Error(ErrorCode::failure, std::string("cannot write ") + options.json);
-    }
-    write_json(report, file);
-    if (std::fclose(file) != 0) {
-      throw Error(ErrorCode::failure, std::string("cannot write ") + options.json);
-    }
-  }
+  session.keep();
   if (report.failures != 0 || (report.resident.empty() && report.studies.empty())) {
     std::printf("%u rows FAILED\n", report.failures);
     return 1;

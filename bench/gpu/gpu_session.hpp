@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -99,6 +100,8 @@ class GpuSession {
   std::unique_ptr<Executor> processor;  // all its cores
   Report report = {};
   std::unique_ptr<Memory> text;  // varied
+  // Keeps the report as it is, for the case that the next part is never finished.
+  std::function<void()> keep = [] {};
 
  private:
   std::chrono::steady_clock::time_point end_;

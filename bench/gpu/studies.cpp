@@ -371,6 +371,7 @@ void measure_studies(GpuSession& session, const std::vector<std::string>& only, 
         only.empty() || std::find(only.begin(), only.end(), part.name) != only.end();
     if (is_wanted && session.has_time_for(std::string(part.name) + " of the studies")) {
       (studies.*part.run)();
+      session.keep();
     }
   }
 }

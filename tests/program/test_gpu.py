@@ -4,8 +4,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
@@ -183,6 +185,18 @@ def test_bench_measures_one_study_alone(tmp_path):
     assert list(found["studies"]) == ["E9"] and not found["resident"] and found["failures"] == 0
     refused = run("--study", "E5")
     assert refused.returncode == 1 and refused.stderr == "gpu_bench: no study is named E5\n"
+
+
+def test_a_bench_that_is_ended_leaves_what_it_had_measured(tmp_path):
+    file = tmp_path / "cut.json"
+    with subprocess.Popen(
+            [Path(program.PAES).parent / "gpu_bench", "--study", "E1", "--study", "E9", "--full", "--json", file],
+            env=program.clean_environment(PAES_EMULATED_DEVICE="1"), stdout=subprocess.DEVNULL) as bench:
+        while not file.exists() and bench.poll() is None:
+            time.sleep(0.01)
+        bench.terminate()
+        assert bench.wait() == -signal.SIGTERM
+    assert list(json.loads(file.read_text())["studies"]) == ["E1"]
 
 
 def test_schema_rejects_what_is_not_a_result(bench):
