@@ -132,7 +132,8 @@ class Collector {
   [[nodiscard]] FileList take() {
     for (Outcome& outcome : outcomes_) {
       outcome.may_have_leftover =
-          !outcome.was_found() || folders_with_remains_.contains(folder_of(outcome.input));
+          takes_ != InputKind::plain &&
+          (!outcome.was_found() || folders_with_remains_.contains(folder_of(outcome.input)));
     }
     settle_clashes(outcomes_, takes_, options_.replaces_outputs);
     if (options_.skip_existing) {

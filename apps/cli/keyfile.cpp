@@ -72,18 +72,17 @@ void write_standard_output(Bytes contents) {
   sync_written(STDOUT_FILENO, "standard output");
 }
 
-bool is_standard_input(const std::string& path) {
-  struct stat named = {};
-  struct stat standard = {};
-  if (path == "-") {
-    return true;
-  }
-  return !path.empty() && stat(path.c_str(), &named) == 0 && fstat(STDIN_FILENO, &standard) == 0 &&
-         stream::identity_of(named) == stream::identity_of(standard);
-}
+bool is_standard_input(const std::string& path) { return standard_input_uses({path}) == 1; }
 
 unsigned standard_input_uses(const std::vector<std::string>& paths) {
-  return static_cast<unsigned>(std::count_if(paths.begin(), paths.end(), is_standard_input));
+  struct stat standard = {};
+  const bool is_open = fstat(STDIN_FILENO, &standard) == 0;
+  return static_cast<unsigned>(
+      std::count_if(paths.begin(), paths.end(), [&](const std::string& path) {
+        struct stat named = {};
+        return path == "-" || (is_open && !path.empty() && stat(path.c_str(), &named) == 0 &&
+                               stream::identity_of(named) == stream::identity_of(standard));
+      }));
 }
 
 void refuse_several_uses_of_standard_input(unsigned uses) {

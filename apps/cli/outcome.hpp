@@ -54,7 +54,8 @@ struct Outcome {
   // output's tree is what --output-dir names, or that of its input.
   stream::TreePlace place = {};
   stream::TreePlace output_place = {};
-  // False if its folder was listed, and an interrupted rekey has left nothing there.
+  // False if it holds a plain text, or if its folder was listed and an interrupted rekey has left
+  // nothing there.
   bool may_have_leftover = true;
   std::string result;  // for standard output, once all files before this one have ended
 
