@@ -78,10 +78,12 @@ def file_on_a_mount(folder, kernel, ahead):
     point.mkdir()
     paes = programs.BIN / "paes"
     programs.run([paes, "vault", "init", "--work-factor", 10, "--passphrase-file", passphrase, vault])
-    with subprocess.Popen([programs.BIN / "paes-mount", "-f", "-w", "--cache", "through", "--kernel", kernel, "--ahead",
-                           str(ahead), "--passphrase-file", passphrase, vault, point],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
+    with programs.signals_kept() as take_signals, subprocess.Popen(
+            [programs.BIN / "paes-mount", "-f", "-w", "--cache", "through", "--kernel", kernel, "--ahead", str(ahead),
+             "--passphrase-file", passphrase, vault, point],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
         try:
+            take_signals()
             while not os.path.ismount(point):
                 if server.poll() is not None:
                     said = server.stderr.read().decode(errors="replace").strip().splitlines() or ["nothing was said"]

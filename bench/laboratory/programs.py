@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -41,6 +42,32 @@ def stop(child):
             return
 
 
+@contextlib.contextmanager
+def signals_kept():
+    """Keeps SIGINT and SIGTERM until the function that it gives is called, or until the block ends: a program that is just being
+    started has no name yet by which it could be stopped."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    came = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def take():
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            came.clear()
+            raise KeyboardInterrupt
+
+    try:
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, lambda *_: came.append(True))
+        yield take
+    finally:
+        take()
+
+
 def run(command, seconds=900, environment=None, codes=(0,)):
     """Runs a command and returns its standard output. Throws Failed if its exit code is not in `codes`, with the last line of its
     standard error, or what paes said if mpirun says more after it. Throws TimedOut if it takes too long, and OutOfTime if the time of
@@ -52,22 +79,24 @@ def run(command, seconds=900, environment=None, codes=(0,)):
     left = _ends - time.monotonic()
     if left <= 0:
         raise OutOfTime(f"no time was left for {name}")
-    try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 env={**inherited, **(environment or {})}, start_new_session=True)
-    except FileNotFoundError as error:
-        raise Failed(f"{error.filename}: is not there") from error
-    with child:
+    with signals_kept() as take_signals:
         try:
-            out, said = child.communicate(timeout=min(seconds, left))
-        except subprocess.TimeoutExpired as error:
-            stop(child)
-            if left < seconds:
-                raise OutOfTime(f"{name}: was stopped when no time was left") from error
-            raise TimedOut(f"{name}: took more than {seconds} seconds") from error
-        except BaseException:
-            stop(child)
-            raise
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     env={**inherited, **(environment or {})}, start_new_session=True)
+        except FileNotFoundError as error:
+            raise Failed(f"{error.filename}: is not there") from error
+        with child:
+            try:
+                take_signals()
+                out, said = child.communicate(timeout=min(seconds, left))
+            except subprocess.TimeoutExpired as error:
+                stop(child)
+                if left < seconds:
+                    raise OutOfTime(f"{name}: was stopped when no time was left") from error
+                raise TimedOut(f"{name}: took more than {seconds} seconds") from error
+            except BaseException:
+                stop(child)
+                raise
     if child.returncode not in codes:
         lines = said.decode(errors="replace").strip().splitlines() or ["nothing was said"]
         ours = [line for line in lines if line.startswith("paes: ")] or lines

@@ -548,6 +548,21 @@ def programs(tmp_path):
     return folder
 
 
+def test_a_program_that_is_just_being_started_is_stopped_as_well(monkeypatch):
+    started, start = [], subprocess.Popen
+
+    def interrupted(*arguments, **options):
+        started.append(start(*arguments, **options))
+        os.kill(os.getpid(), signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lab_programs.run(["sleep", "1000"])
+    assert started[0].returncode == -signal.SIGTERM
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_an_interrupted_run_goes_on(programs, tmp_path):
     path = tmp_path / "result.json"
     command = [sys.executable, BENCH / "lab", "--only", "E2,E10,E13", "--output", path]
