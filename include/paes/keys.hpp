@@ -99,6 +99,9 @@ class PAES_API Passphrase {
   Passphrase() noexcept = default;
   // Throws Error(usage) for an empty text.
   explicit Passphrase(std::string_view text);
+  // Reads the first line of a file; what follows it does not count, as with gocryptfs. Throws
+  // Error(usage) if that is empty, and Error(failure) if the file cannot be read.
+  [[nodiscard]] static Passphrase load(const std::string& path);
 
   [[nodiscard]] bool is_empty() const noexcept { return state_ == nullptr; }
 

@@ -97,6 +97,14 @@ Passphrase::Passphrase(std::string_view text)
   refuse(text.empty(), "passphrase: is empty");
 }
 
+Passphrase Passphrase::load(const std::string& path) {
+  SecretBytes text = stream::read_key_file(path);
+  const Bytes all = text;
+  text.truncate(static_cast<std::size_t>(std::find(all.begin(), all.end(), '\n') - all.begin()));
+  refuse(text.empty(), path + ": its first line is empty, and so no passphrase");
+  return Passphrase(libcrypto::text_of(text));
+}
+
 CobblestoneKey::CobblestoneKey(Bytes key, Bytes context)
     : state_(std::make_shared<const State>(
           State{SecretBytes(key), std::vector<std::uint8_t>(context.begin(), context.end())})) {

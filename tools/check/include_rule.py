@@ -18,7 +18,7 @@ ARROWS = {
     "bench": ["apps", "rows"],
     "rows": ["kernel"],
     "apps": ["mpi", "cuda", "volume"],
-    "library": ["stream", "keystream", "cuda"],
+    "library": ["stream", "keystream", "cuda", "vault"],
     "library/c": [],
     "keystream": ["message"],
     "volume": ["vault", "keystream", "exec"],

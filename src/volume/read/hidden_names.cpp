@@ -3,31 +3,14 @@
 
 #include <fcntl.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
-#include "core/secret.hpp"
-#include "crypto/libcrypto.hpp"
+#include "vault/unfinished_names.hpp"
 #include "volume/read/listing.hpp"
 
 namespace paes::volume {
 
 namespace {
-
-// No hash in Base 64 has the length of what follows here.
-constexpr std::string_view hidden_mark = "paes-";
-constexpr std::string_view plain_prefix = ".paes-put-";
-constexpr std::size_t digits = 16;
-
-std::string random_digits() {
-  std::array<std::uint8_t, digits / 2> random;
-  random_bytes(random);
-  std::array<char, digits + 1> text;
-  (void)std::snprintf(text.data(), text.size(), "%016llx",
-                      static_cast<unsigned long long>(load_be64(random.data())));
-  return text.data();
-}
 
 // With plain names what looks like the file of a long name is the user's.
 bool has_hidden_names(const Volume& volume) noexcept {
@@ -36,33 +19,18 @@ bool has_hidden_names(const Volume& volume) noexcept {
 
 }  // namespace
 
-std::string new_hidden_name() {
-  std::string name(vault::long_name_prefix);
-  name += hidden_mark;
-  name += random_digits();
-  name += vault::long_name_suffix;
-  return name;
-}
+std::string new_hidden_name() { return vault::new_unfinished_name(/*has_plain_names=*/false); }
 
 bool is_hidden_name(std::string_view stored) noexcept {
-  constexpr std::size_t bytes =
-      vault::long_name_prefix.size() + hidden_mark.size() + digits + vault::long_name_suffix.size();
-  return stored.size() == bytes && stored.starts_with(vault::long_name_prefix) &&
-         stored.substr(vault::long_name_prefix.size()).starts_with(hidden_mark) &&
-         stored.ends_with(vault::long_name_suffix);
+  return vault::is_unfinished_name(stored, /*has_plain_names=*/false);
 }
 
 std::string new_hidden_name(const Volume& volume) {
-  return has_hidden_names(volume) ? new_hidden_name() : std::string(plain_prefix) + random_digits();
+  return vault::new_unfinished_name(!has_hidden_names(volume));
 }
 
 bool is_hidden(const Volume& volume, std::string_view stored) noexcept {
-  if (has_hidden_names(volume)) {
-    return is_hidden_name(stored);
-  }
-  return stored.size() == plain_prefix.size() + digits && stored.starts_with(plain_prefix) &&
-         stored.find_first_not_of("0123456789abcdef", plain_prefix.size()) ==
-             std::string_view::npos;
+  return vault::is_unfinished_name(stored, !has_hidden_names(volume));
 }
 
 const char* folder_iv_file() noexcept {

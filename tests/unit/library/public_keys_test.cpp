@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <optional>
 
 #include "age/envelope.hpp"
 #include "crypto/libcrypto.hpp"
 #include "encoding/encodings.hpp"
+#include "library/key_parts.hpp"
 #include "library/public_sample.hpp"
 #include "stream/file/create_output.hpp"
 #include "test_data.hpp"
@@ -298,6 +300,25 @@ TEST(PublicKeys, AWrongPassphraseOpensNothing) {
               (void)Reader(store(file), {.passphrase = Passphrase("cheap"), .max_work_factor = 1});
             }).code,
             ErrorCode::failure);
+}
+
+TEST(PublicKeys, APassphraseIsAFilesFirstLine) {
+  const Folder folder;
+  const std::string path = folder / "passphrase";
+  const auto written = [&](const std::string& contents) {
+    write_file(path, Contents(contents.begin(), contents.end()));
+    const Passphrase loaded = Passphrase::load(path);
+    const Bytes bytes = KeyParts::of(loaded).text;
+    return std::string(bytes.begin(), bytes.end());
+  };
+  EXPECT_EQ(written("words"), "words");
+  EXPECT_EQ(written("words\n"), "words");
+  EXPECT_EQ(written(" two words \nand more\n"), " two words ");
+  for (const char* const empty : {"", "\n", "\nwords"}) {
+    write_file(path, Contents(empty, empty + std::strlen(empty)));
+    EXPECT_EQ(error_of([&] { (void)Passphrase::load(path); }).code, ErrorCode::usage);
+  }
+  EXPECT_EQ(error_of([&] { (void)Passphrase::load(folder / "none"); }).code, ErrorCode::failure);
 }
 
 }  // namespace
