@@ -36,6 +36,12 @@ std::vector<Identity> load_identities(const PathArgument& file, const Passphrase
   return loaded;
 }
 
+Passphrase load_passphrase(const PathArgument& file) {
+  const std::string path = file.path();
+  const GilReleased released;
+  return Passphrase::load(path);
+}
+
 void save(const Identity& identity, const PathArgument& file) {
   const std::string path = file.path();
   const GilReleased released;
@@ -69,7 +75,10 @@ void add_keys(nb::module_& module) {
       .def("__hash__", [](const Recipient& self) { return nb::hash(nb::cast(self.text())); });
 
   nb::class_<Passphrase>(module, "Passphrase", "A passphrase, in locked memory.")
-      .def(nb::init<std::string_view>(), nb::arg("text"), "Raises UsageError for an empty one.");
+      .def(nb::init<std::string_view>(), nb::arg("text"), "Raises UsageError for an empty one.")
+      .def_static("load", &load_passphrase, nb::arg("path"),
+                  "The first line of a file. Raises UsageError if it is empty, FailureError if the "
+                  "file cannot be read.");
 
   nb::class_<Identity>(module, "Identity",
                        "A secret key: \"AGE-SECRET-KEY-1...\", or one of SSH's, which comes from a "

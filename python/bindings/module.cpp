@@ -28,4 +28,5 @@ NB_MODULE(_paes, module) {
   paes::python::add_ciphers(module);
   paes::python::add_cobblestone(module);
   paes::python::add_keystream(module);
+  paes::python::add_vault(module);
 }

@@ -17,5 +17,6 @@ void add_files(nanobind::module_& module);
 void add_ciphers(nanobind::module_& module);
 void add_cobblestone(nanobind::module_& module);
 void add_keystream(nanobind::module_& module);
+void add_vault(nanobind::module_& module);
 
 }  // namespace paes::python
