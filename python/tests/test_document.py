@@ -26,6 +26,15 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 17
 
 
+def make_vault(folder):
+    """What `paes vault init` and an editor would have made."""
+    from vaults import PASSPHRASE, stored_tree
+
+    (folder / "vault").mkdir()
+    (folder / "pass").write_text(PASSPHRASE + "\n")
+    stored_tree({}, lambda path, data: (folder / "vault" / path).write_bytes(data))
+
+
 @pytest.mark.parametrize(
     ("document", "number", "code"), EXAMPLES, ids=lambda value: str(value)[:12]
 )
@@ -36,6 +45,8 @@ def test_example(document, number, code, tmp_path, monkeypatch):
             pytest.skip(f"{name} is not installed")
         if name in HEAVY and not IS_EXHAUSTIVE:
             pytest.skip(f"{name} is tried with PAES_EXHAUSTIVE=1 alone")
+    if "paes-vault" in code:
+        make_vault(tmp_path)
     if document != "data-tools.md":
         exec(compile(code, f"{document}, example {number}", "exec"), {})
         return

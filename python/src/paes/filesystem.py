@@ -20,12 +20,11 @@ from fsspec.implementations.cached import CachingFileSystem
 from fsspec.implementations.chained import ChainedFileSystem
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.spec import AbstractFileSystem
-from fsspec.utils import tokenize
 
 from paes import _paes
 from paes.awaited import AwaitedFileSystem, ranges_by_path, read_ranges
 from paes.errors import Error
-from paes.keys import identities_here, open_with, refuse_to_travel, returned, seal_for
+from paes.keys import identities_here, open_with, returned, seal_for
 from paes.listed import Entry, ListedFiles
 from paes.sources import Ranges, ranges_of
 from paes.store_files import RangeReader, StoreTarget, StoreWriter
@@ -41,15 +40,17 @@ from paes.stored import (
     layout_of_payload,
 )
 from paes.streams import EncryptedReader, EncryptedWriter
+from paes.travelling import Travelling
 
 
-def _is_awaited(fs: Any) -> bool:
+def is_awaited(fs: Any) -> bool:
+    """Return whether a file system has requests that are awaited."""
     # Some chained file systems pass their attributes off as those of the file system below.
     if not isinstance(fs, AsyncFileSystem):
         return False
     if isinstance(fs, AsyncFileSystemWrapper) or not isinstance(fs, ChainedFileSystem):
         return True
-    return _is_awaited(fs.fs)
+    return is_awaited(fs.fs)
 
 
 def _name_below(fs: Any, path: Any) -> Any:
@@ -72,7 +73,7 @@ def _asks(name: str) -> Any:
     return method
 
 
-class PaesFileSystem(ListedFiles, AwaitedFileSystem, ChainedFileSystem):  # type: ignore[misc]
+class PaesFileSystem(Travelling, ListedFiles, AwaitedFileSystem, ChainedFileSystem):  # type: ignore[misc]
     """The files of another file system, decrypted when read and encrypted when written.
 
     `identity`, `recipients`, `passphrase`, `key` and the other options are those of paes.open.
@@ -86,6 +87,7 @@ class PaesFileSystem(ListedFiles, AwaitedFileSystem, ChainedFileSystem):  # type
     protocol = "paes"
     root_marker = ""
     cachable = False
+    SECRETS = ("identity", "passphrase", "key")
 
     def __init__(
         self,
@@ -112,7 +114,7 @@ class PaesFileSystem(ListedFiles, AwaitedFileSystem, ChainedFileSystem):  # type
         if isinstance(fs, AsyncFileSystemWrapper) and not fs.asynchronous:
             fs = fs.sync_fs  # which can open files; a wrapper loses what is written to its files
         self.fs = fs
-        self.async_impl = _is_awaited(fs)
+        self.async_impl = is_awaited(fs)
         if asynchronous and self.async_impl and not fs.asynchronous:
             raise ValueError("asynchronous: the file system below is not")
         if self.async_impl:
@@ -154,33 +156,6 @@ class PaesFileSystem(ListedFiles, AwaitedFileSystem, ChainedFileSystem):  # type
             several = given if isinstance(given, (list, tuple, set)) else [given]
             options = {**options, "recipients": [str(one) for one in several]}
         self._options = options
-
-    def _refuse_secrets(self) -> None:
-        for name in ("identity", "passphrase", "key"):
-            refuse_to_travel(name, self._options.get(name))
-
-    def __reduce__(self) -> Any:
-        """Pickle the options, none of which may be a secret."""
-        self._refuse_secrets()
-        return super().__reduce__()
-
-    def to_dict(self, *, include_password: bool = True) -> dict[str, Any]:
-        """Return the options, none of which may be a secret."""
-        self._refuse_secrets()
-        found: dict[str, Any] = super().to_dict(include_password=include_password)
-        return found
-
-    @property
-    def _fs_token(self) -> str:
-        # The same for equal options, in every process. Of a secret, nothing but the object counts.
-        public = {name: value for name, value in self._options.items() if name != "fs"}
-        try:
-            self._refuse_secrets()
-        except TypeError:
-            public = {"id": id(self)}
-        below = type(self.fs), self.fs.storage_args, sorted(self.fs.storage_options.items())
-        token: str = tokenize(type(self), below, sorted(public.items(), key=str))
-        return token
 
     def _inner_name(self, path: Any) -> Any:
         return _name_below(self.fs, path)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn, TypeAlias
 
 from paes import _paes
-from paes._paes import CobblestoneKey, Identity, Passphrase, Recipient
+from paes._paes import CobblestoneKey, Identity, Passphrase, Recipient, VaultKey
 from paes.errors import UsageError
 
 # The path of a file of identities, or the text of one.
@@ -33,7 +33,7 @@ def _refuse_to_pickle(secret: object) -> NoReturn:
 
 # Public keys are public data, which programs send to their workers. Nothing else is.
 copyreg.pickle(Recipient, _pickled)
-for _secret in (CobblestoneKey, Identity, Passphrase):
+for _secret in (CobblestoneKey, Identity, Passphrase, VaultKey):
     copyreg.pickle(_secret, _refuse_to_pickle)
 
 
@@ -121,14 +121,15 @@ def open_with(
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
-def _path_here(given: str) -> str:
+def path_here(option: str, given: str) -> str:
+    """Return a path whose "~" and variables of the environment are replaced by this process's."""
     if os.path.exists(given) or _is_text_of_a_key(given):
         return given
 
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
         if name not in os.environ:
-            raise UsageError(f"identity: this process has no {name} in its environment")
+            raise UsageError(f"{option}: this process has no {name} in its environment")
         return os.environ[name]
 
     return os.path.expanduser(_VARIABLE.sub(value, given))
@@ -147,21 +148,25 @@ def identities_here(given: Any) -> Any:
     """
     given = returned(given)
     if isinstance(given, str):
-        return _path_here(given)
+        return path_here("identity", given)
     if given is None or isinstance(given, (Identity, bytes, os.PathLike)):
         return given
-    return [_path_here(one) if isinstance(one, str) else one for one in given]
+    return [path_here("identity", one) if isinstance(one, str) else one for one in given]
+
+
+# Options that name the file of a secret.
+_FILES = ("identity", "passphrase_file", "master_key_file")
 
 
 def refuse_to_travel(name: str, given: Any) -> None:
     """Raise TypeError if an option contains a secret instead of naming one."""
     several = given if isinstance(given, (list, tuple, set)) else [given]
     for one in several:
-        is_path = isinstance(one, (str, os.PathLike)) and name == "identity"
+        is_path = isinstance(one, (str, os.PathLike)) and name in _FILES
         if is_path and not (isinstance(one, str) and _is_text_of_a_key(one)):
             continue
         if one is not None and not callable(one):
-            named = "its file, or " if name == "identity" else ""
+            named = "its file, or " if name in _FILES else ""
             raise TypeError(
                 f"{name}: a secret does not travel: name {named}a function returning it"
             )

@@ -66,11 +66,16 @@ class RangeReader(EncryptedReader):
         elif self._stored.missing(start, end):
             self._ahead = min(max(2 * self._ahead, self.SHORTEST_AHEAD), REQUEST_BYTES)
         self._next = offset + size
-        return self._stored.holding([(start, end)], max(self._ahead - (end - start), 0))
+        ranges = [*self._needed(), (start, end)]
+        return self._stored.holding(ranges, max(self._ahead - (end - start), 0))
+
+    def _needed(self) -> list[Range]:
+        """Return the ranges that each read needs beside its chunks, until they are known."""
+        return []
 
     def read_ranges(self, ranges: list[Range]) -> list[bytes]:
         """Return ranges of the text, for which all that is missing is fetched at once."""
-        stored: list[Range] = []
+        stored = self._needed()
         for start, end in sorted(ranges):
             first, last = self._layout.stored(start, end) if start < end else (0, 0)
             if stored and first <= stored[-1][1]:

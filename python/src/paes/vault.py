@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vaults in gocryptfs's format on any file system of fsspec that can read ranges.
+
+For example: `fsspec.open("paes-vault://folder/file::s3://bucket/vault", **{"paes-vault":
+{"passphrase_file": "pass"}})`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import io
+import os
+import re
+from typing import Any
+
+import fsspec
+from fsspec.asyn import sync
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
+from fsspec.implementations.local import LocalFileSystem
+
+from paes._paes import Passphrase, VaultKey
+from paes.awaited import ranges_by_path
+from paes.errors import UsageError
+from paes.filesystem import is_awaited
+from paes.keys import path_here, returned
+from paes.sources import ranges_of
+from paes.stored import Range, StoredFile
+from paes.travelling import Travelling
+from paes.vault_changes import VaultChanges
+from paes.vault_files import RangePlan, VaultReader, VaultWriter
+from paes.vault_names import (
+    CONFIGURATION,
+    IV_BYTES,
+    MOST_CONFIGURATION_BYTES,
+    Entry,
+    Vault,
+    joined,
+    not_found,
+    read_opening,
+    sound_iv,
+)
+
+__all__ = ["VaultFileSystem", "VaultKey"]
+
+# So many vaults on one file system are kept open.
+_KEPT = 64
+_DIGITS = 64
+_MASTER_KEY = re.compile(rb"[\s-]*(?:[0-9a-fA-F][\s-]*){64}")
+
+
+def _refuse_key(path: Any) -> None:
+    # It would be seen in messages, and travel.
+    if path is not None and _MASTER_KEY.fullmatch(os.fsencode(path)) and not os.path.exists(path):
+        raise UsageError(
+            "master_key_file: the key itself is given, and not the name of its file",
+            "keep the key in a file that only you can read",
+        )
+
+
+def _master_key_of(path: str) -> bytearray:
+    """Read a master key as `gocryptfs -init` prints it."""
+    text = bytearray(4096)
+    try:
+        with open(path, "rb", buffering=0) as file:
+            got = file.readinto(text) or 0
+        if not _MASTER_KEY.fullmatch(memoryview(text)[:got]):
+            raise UsageError(f"{path}: holds no master key: that is {_DIGITS} hexadecimal digits")
+        key, digits = bytearray(_DIGITS // 2), 0
+        for character in text[:got]:
+            value = b"0123456789abcdef".find(character | 0x20) if character > 0x2F else -1
+            if value >= 0:
+                key[digits // 2] |= value << (0 if digits % 2 else 4)
+                digits += 1
+        return key
+    finally:
+        text[:] = bytes(len(text))
+
+
+class VaultFileSystem(VaultChanges, Travelling):
+    """The files of a vault, decrypted when read and encrypted when written.
+
+    `fo` is the vault's folder on the file system below. One of these opens it:
+    - `passphrase_file`: the path of a file, whose first line is the passphrase;
+    - `master_key_file`: the path of a file with the master key, in hexadecimal;
+    - `passphrase` (text, or a Passphrase) or `master_key` (32 bytes), or a function that returns
+      one.
+
+    A path may contain variables of the environment ("$HOME/pass"). Only such names and functions
+    travel to other processes: an object that contains a secret cannot be pickled. `config` is the
+    path on this machine of a configuration that is not the vault's own gocryptfs.conf.
+
+    A damaged name ends a listing with CorruptError. With `skip_damaged_names` it is left out.
+    """
+
+    protocol = "paes-vault"
+    root_marker = ""
+    cachable = False
+    SECRETS = ("passphrase_file", "master_key_file", "passphrase", "master_key")
+
+    def __init__(
+        self,
+        fo: str = "",
+        target_protocol: str | None = None,
+        target_options: dict[str, Any] | None = None,
+        fs: Any = None,
+        *,
+        passphrase_file: str | os.PathLike[str] | None = None,
+        master_key_file: str | os.PathLike[str] | None = None,
+        passphrase: Any = None,
+        master_key: Any = None,
+        config: str | os.PathLike[str] | None = None,
+        max_work_factor: int = 20,
+        kernel: str = "auto",
+        skip_damaged_names: bool = False,
+        asynchronous: bool = False,
+        **options: Any,
+    ) -> None:
+        """Use `fs`, or the file system of `target_protocol`."""
+        super().__init__(**options)
+        if asynchronous:
+            raise ValueError("asynchronous: a vault has no calls to await")
+        if fs is None:
+            fs = fsspec.filesystem(target_protocol or "file", **(target_options or {}))
+        if isinstance(fs, AsyncFileSystemWrapper) and not fs.asynchronous:
+            fs = fs.sync_fs
+        self.fs = fs
+        self.root = fs._strip_protocol(fo).rstrip("/")
+        self._sources = {
+            "passphrase_file": passphrase_file,
+            "master_key_file": master_key_file,
+            "passphrase": passphrase,
+            "master_key": master_key,
+        }
+        if sum(source is not None for source in self._sources.values()) > 1:
+            raise UsageError("vault: one passphrase or master key opens it, and several are given")
+        _refuse_key(master_key_file)
+        self._config = config
+        self._max_work_factor = max_work_factor
+        self._kernel = kernel
+        self._skip_damaged_names = skip_damaged_names
+        self._opened: Vault | None = None
+        # Each address makes a new object of this class, but mostly finds the object below again.
+        # So each process derives a passphrase's key once, and reads the IV of each folder once.
+        below = object.__getattribute__(fs, "__dict__")
+        self._kept: dict[Any, Vault] = below.setdefault("_paes_vaults", {})
+
+    def _below(self) -> Any:
+        return super()._below(), self.root
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        if isinstance(path, list):
+            return [cls._strip_protocol(one) for one in path]
+        path = os.fspath(path).removeprefix("paes-vault://")
+        return "/".join(part for part in path.split("/") if part)
+
+    # Opening.
+
+    @property
+    def vault(self) -> Vault:
+        """Return the vault, and open it first if need be."""
+        if self._opened is None:
+            name = self._name_of_key()
+            vault = None if name is None else self._kept.get(name)
+            if vault is None:
+                vault = self._open_vault()
+            if name is not None:
+                self._kept[name] = vault
+                while len(self._kept) > _KEPT:
+                    del self._kept[next(iter(self._kept))]
+            self._opened = vault
+        return self._opened
+
+    def _path(self, option: str) -> str:
+        return path_here(option, os.fspath(self._sources[option]))
+
+    def _name_of_key(self) -> Any:
+        """Return what tells the vault and its key from others without containing a secret."""
+        for option, source in self._sources.items():
+            if source is None:
+                continue
+            named: Any = None
+            if option.endswith("_file"):
+                status = os.stat(path := self._path(option))
+                named = path, status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+            elif callable(source):
+                named = source
+            config = None if self._config is None else os.fspath(self._config)
+            return named and (self.root, option, named, config, self._max_work_factor, self._kernel)
+        raise UsageError("vault: nothing given could open it", "give a passphrase_file")
+
+    def _open_vault(self) -> Vault:
+        text, iv = read_opening(self.fs, self.root, self._config is None)
+        where = joined(self.root, CONFIGURATION)
+        if text is None:
+            where = path_here("config", os.fspath(self._config or ""))
+            with open(where, "rb") as file:
+                text = file.read(MOST_CONFIGURATION_BYTES + 1)
+        key = self._key(text, where)
+        if not key.has_folder_ivs:
+            return Vault(self.fs, self.root, key, bytes(IV_BYTES))
+        if isinstance(iv, FileNotFoundError):
+            iv = b""
+        if isinstance(iv, BaseException):
+            raise iv
+        return Vault(self.fs, self.root, key, sound_iv(iv, self.root))
+
+    def _key(self, configuration: bytes, name: str) -> VaultKey:
+        how: Any = {"kernel": self._kernel, "name": name}
+        master_key = returned(self._sources["master_key"])
+        if self._sources["master_key_file"] is not None:
+            master_key = _master_key_of(self._path("master_key_file"))
+        if master_key is not None:
+            try:
+                return VaultKey.with_master_key(configuration, master_key, **how)
+            finally:
+                if self._sources["master_key_file"] is not None:
+                    master_key[:] = bytes(len(master_key))
+        if self._sources["passphrase_file"] is not None:
+            passphrase = Passphrase.load(self._path("passphrase_file"))
+        else:
+            given = returned(self._sources["passphrase"])
+            passphrase = given if isinstance(given, Passphrase) else Passphrase(given)
+        return VaultKey.open(
+            configuration, passphrase, max_work_factor=self._max_work_factor, **how
+        )
+
+    # Names.
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        """Forget what is known of folders, and make the file system below forget its listings."""
+        if self._opened is not None:
+            self._opened.forget(self._strip_protocol(path or ""))
+        self.fs.invalidate_cache()
+        super().invalidate_cache(path)
+
+    def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        """List a folder, with the sizes of texts, which take no read."""
+        path = self._strip_protocol(path)
+        stored = self.vault.stored(path)
+        try:
+            entries = self.fs.ls(stored, detail=True, **options)
+        except (FileNotFoundError, NotADirectoryError):
+            raise not_found(path) from None
+        if len(entries) == 1 and entries[0]["type"] != "directory" and entries[0]["name"] == stored:
+            found = [self.vault.entry(path, entries[0])]
+        else:
+            found = self.vault.listed(path, entries, self._skip_damaged_names)
+        found.sort(key=lambda entry: entry["name"])
+        return found if detail else [entry["name"] for entry in found]
+
+    def info(self, path: str, **options: Any) -> Entry:
+        """Return what the file system below says, with the length of the text as the size.
+
+        `encrypted_size` is the stored length.
+        """
+        path = self._strip_protocol(path)
+        stored = self.vault.stored(path)
+        try:
+            return self.vault.entry(path, self.fs.info(stored, **options))
+        except (FileNotFoundError, NotADirectoryError):
+            raise not_found(path) from None
+
+    def exists(self, path: str, **_: Any) -> bool:
+        """Return whether something has this path."""
+        try:
+            self.info(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def created(self, path: str) -> Any:
+        """Ask the file system below."""
+        return self.fs.created(self.vault.stored(self._strip_protocol(path)))
+
+    def modified(self, path: str) -> Any:
+        """Ask the file system below."""
+        return self.fs.modified(self.vault.stored(self._strip_protocol(path)))
+
+    # Reading.
+
+    def _fresh(self, paths: list[str]) -> list[Entry | Exception]:
+        """Ask for files as they are now: a listing that the file system below kept may be older.
+
+        Nothing at the end of a file tells that it was longer.
+        """
+        stored: list[str] = []
+        found: list[Entry | Exception] = []
+
+        async def ask() -> list[Any]:
+            asked = [self.fs._info(one, **self._anew()) for one in stored]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        places: list[int] = []
+        for path in paths:
+            try:
+                stored.append(self.vault.stored(path))
+                places.append(len(found))
+                found.append(not_found(path))
+            except Exception as error:
+                found.append(error)
+        if is_awaited(self.fs):
+            answers = sync(self.fs.loop, ask)
+        else:
+            answers = []
+            for one in stored:
+                try:
+                    answers.append(self.fs.info(one))
+                except Exception as error:
+                    answers.append(error)
+        for place, answer in zip(places, answers, strict=True):
+            if isinstance(answer, (FileNotFoundError, NotADirectoryError)):
+                continue
+            if not isinstance(answer, BaseException):
+                answer = self._readable(paths[place], answer)
+            found[place] = answer
+        return found
+
+    def _anew(self) -> dict[str, Any]:
+        code = getattr(type(self.fs)._info, "__code__", None)
+        takes = code is not None and "refresh" in code.co_varnames[: code.co_argcount]
+        return {"refresh": True} if takes else {}
+
+    @staticmethod
+    def _readable(path: str, entry: Entry) -> Entry | Exception:
+        if entry["type"] == "directory":
+            return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if entry.get("islink"):
+            return UsageError(f"{path}: is a symbolic link, and none is followed")
+        if entry["type"] != "file" or entry["size"] is None:
+            return UsageError(f"{path}: is not a regular file")
+        return entry
+
+    def _fresh_one(self, path: str) -> Entry:
+        [found] = self._fresh([path])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _stored_file(self, path: str, entry: Entry) -> StoredFile:
+        stored = entry["name"]
+        if isinstance(self.fs, LocalFileSystem):
+            # What stands there by now may be a link or a pipe.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            file = io.FileIO(os.open(stored, flags), "rb")
+            try:
+                return StoredFile.of(ranges_of(file), path, file.close)
+            except BaseException:
+                file.close()
+                raise
+
+        def fetch(ranges: list[Range]) -> list[bytes]:
+            starts, ends = [start for start, _ in ranges], [end for _, end in ranges]
+            wanted = [stored] * len(ranges)
+            return self.fs.cat_ranges(wanted, starts, ends, on_error="raise")  # type: ignore[no-any-return]
+
+        return StoredFile(path, entry["size"], fetch)
+
+    def _open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        autocommit: bool = True,
+        cache_options: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> VaultReader | VaultWriter:
+        path = self._strip_protocol(path)
+        if mode == "wb":
+            if block_size is not None:
+                options["block_size"] = block_size
+            return self._writer(path, options)
+        if mode != "rb":
+            raise ValueError(f"mode must be 'rb' or 'wb', not {mode!r}")
+        entry = self._fresh_one(path)
+
+        def look_again() -> StoredFile | None:
+            now = self._fresh_one(path)
+            names = ("size", "ETag", "LastModified", "mtime", "ino", "created")
+            if [now.get(name) for name in names] == [entry.get(name) for name in names]:
+                return None
+            return self._stored_file(path, now)
+
+        return VaultReader(self.vault.key, self._stored_file(path, entry), look_again)
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **_: Any
+    ) -> bytes:
+        """Return the text of a file, or a range of it."""
+        [text] = self.cat_ranges([path], start, end, on_error="raise")
+        return text  # type: ignore[no-any-return]
+
+    def cat(self, path: Any, recursive: bool = False, on_error: str = "raise", **_: Any) -> Any:
+        """Return the texts of files, which are fetched side by side where that is possible."""
+        paths = self.expand_path(path, recursive=recursive)
+        if (
+            len(paths) == 1
+            and not isinstance(path, list)
+            and paths[0] == self._strip_protocol(path)
+        ):
+            return self.cat_file(paths[0])
+        texts = self.cat_ranges(paths, None, None, on_error="return")
+        found = {}
+        for one, text in zip(paths, texts, strict=True):
+            if isinstance(text, IsADirectoryError) or on_error == "omit":
+                if not isinstance(text, BaseException):
+                    found[one] = text
+                continue
+            if isinstance(text, BaseException) and on_error == "raise":
+                raise text
+            found[one] = text
+        return found
+
+    def cat_ranges(
+        self,
+        paths: list[str],
+        starts: Any,
+        ends: Any,
+        max_gap: int | None = None,
+        on_error: str = "return",
+        **_: Any,
+    ) -> list[Any]:
+        """Return ranges of files: their lengths in one go, and then what they touch in another.
+
+        No gap between ranges is read, and a file's header once.
+        """
+        by_path = ranges_by_path(paths, starts, ends)
+        plain = [self._strip_protocol(path) for path in by_path]
+        found: list[Any] = [None] * len(paths)
+        plan = RangePlan(self.vault.key)
+        for path, ranges, entry in zip(plain, by_path.values(), self._fresh(plain), strict=True):
+            for place, start, end in ranges:
+                if isinstance(entry, Exception):
+                    found[place] = entry
+                else:
+                    plan.add(place, path, entry, start, end)
+        got: list[Any] = []
+        if plan.ranges:
+            names, begins, untils = (list(column) for column in zip(*plan.ranges, strict=True))
+            got = self.fs.cat_ranges(names, begins, untils, on_error="return")
+        for place, text in plan.texts(got):
+            found[place] = text
+        for text in found:
+            if isinstance(text, BaseException) and on_error != "return":
+                raise text
+        return found

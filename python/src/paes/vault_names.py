@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An open vault on any file system: where it stores what has a path, and what a listing means."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
+
+from paes._paes import VaultKey
+from paes.errors import CorruptError, FailureError
+from paes.sources import ProcessLock
+
+CONFIGURATION = "gocryptfs.conf"
+FOLDER_IV = "gocryptfs.diriv"
+LONG_NAME_SUFFIX = ".name"
+IV_BYTES = 16
+# A file that should be short is never read further.
+MOST_CONFIGURATION_BYTES = 64 << 10
+_MOST_ENCODED_BYTES = 344
+
+Entry: TypeAlias = "dict[str, Any]"
+
+
+class StoredFolder(NamedTuple):
+    """A folder of the vault: where it is stored, and what its names are encrypted under."""
+
+    path: str
+    iv: bytes
+
+
+def joined(folder: str, name: str) -> str:
+    """Return the path of what has this name in a folder."""
+    return f"{folder}/{name}" if folder else name
+
+
+def parted(path: str) -> tuple[str, str]:
+    """Return a path's folder and name."""
+    folder, _, name = path.rpartition("/")
+    return folder, name
+
+
+def not_found(path: str) -> FileNotFoundError:
+    """Return what tells that nothing has this path."""
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def sound_iv(iv: Any, where: str) -> bytes:
+    """Return what a gocryptfs.diriv holds, or raise CorruptError."""
+    if len(iv) != IV_BYTES:
+        why = "short" if len(iv) < IV_BYTES else "long"
+        raise CorruptError(f"{where}: {FOLDER_IV} is too {why}")
+    if not any(iv):
+        raise CorruptError(f"{where}: {FOLDER_IV} is all zero")
+    return bytes(iv)
+
+
+class Vault:
+    """The keys of a vault and where it is. The IVs of folders are kept once they have been read."""
+
+    # More folders than that are forgotten, the oldest first.
+    KEPT = 1 << 16
+
+    def __init__(self, fs: Any, root: str, key: VaultKey, root_iv: bytes) -> None:
+        """Take the file system below, the vault's path there, and the IV of its root."""
+        self.fs = fs
+        self.root = StoredFolder(root, root_iv)
+        self.key = key
+        self._lock = ProcessLock()
+        self._folders: dict[str, StoredFolder] = {}
+
+    # Paths.
+
+    def folder(self, path: str) -> StoredFolder:
+        """Return the folder of a path. Each folder above it that is not kept takes one read."""
+        if not path:
+            return self.root
+        found = self._folders.get(path)
+        if found is None:
+            stored = self.stored(path)
+            found = StoredFolder(stored, self.read_iv(stored, path))
+            self.keep(path, found)
+        return found
+
+    def keep(self, path: str, folder: StoredFolder) -> None:
+        """Remember where a folder is stored."""
+        with self._lock.here():
+            self._folders[path] = folder
+            while len(self._folders) > self.KEPT:
+                del self._folders[next(iter(self._folders))]
+
+    def forget(self, path: str = "") -> None:
+        """Forget a folder and all below it."""
+        with self._lock.here():
+            self._folders = {
+                kept: folder
+                for kept, folder in self._folders.items()
+                if path and kept != path and not kept.startswith(path + "/")
+            }
+
+    def read_iv(self, stored: str, path: str) -> bytes:
+        """Read the IV of the folder that is stored there, whose path is for messages."""
+        if not self.key.has_folder_ivs:
+            return bytes(IV_BYTES)
+        try:
+            iv = self.fs.cat_file(joined(stored, FOLDER_IV), start=0, end=IV_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            if self.fs.isdir(stored):
+                raise CorruptError(f"{path or 'the vault'}: {FOLDER_IV} is missing") from None
+            raise not_found(path) from None
+        return sound_iv(iv, path or "the vault")
+
+    def names(self, path: str) -> tuple[StoredFolder, str, bytes]:
+        """Return a path's folder, its stored name, and of a long name the encoded one."""
+        above, name = parted(path)
+        folder = self.folder(above)
+        stored, encoded = self.key.stored_name(os.fsencode(name), folder.iv, not above)
+        return folder, os.fsdecode(stored), encoded
+
+    def stored(self, path: str) -> str:
+        """Return where something is or would be stored."""
+        if not path:
+            return self.root.path
+        folder, stored, _ = self.names(path)
+        return joined(folder.path, stored)
+
+    # Listings.
+
+    def entry(self, path: str, stored: Entry) -> Entry:
+        """Return an entry of the file system below as one of the vault."""
+        found = {
+            name: value for name, value in stored.items() if name not in ("Key", "destination")
+        }
+        found["name"] = path
+        if stored.get("islink"):
+            found.update(type="other", size=0)
+        elif stored.get("type") == "file":
+            size = stored["size"]
+            found["encrypted_size"] = size
+            found["size"] = None if size is None else self.key.text_bytes(size)
+        return found
+
+    def listed(self, path: str, entries: Iterable[Entry], skip_damaged: bool) -> list[Entry]:
+        """Return what a folder has, from what is stored there. The names of long ones are read."""
+        folder = self.folder(path)
+        found: list[Entry] = []
+        short: list[tuple[str, Entry]] = []
+        long: list[tuple[str, Entry]] = []
+        for entry in entries:
+            stored = entry["name"].rstrip("/")
+            if stored == folder.path:
+                continue  # stores have files that stand for folders
+            name = stored.rpartition("/")[2]
+            kind = self.key.kind_of(os.fsencode(name), not path)
+            if kind == "name":
+                short.append((name, entry))
+            elif kind == "long_name":
+                long.append((name, entry))
+        decrypted = [
+            (name, entry, self._name_of(name, folder)) for name, entry in short
+        ] + self._long_names(folder, long)
+        for name, entry, plain in decrypted:
+            if isinstance(plain, CorruptError):
+                if skip_damaged:
+                    continue
+                why = str(plain.args[0]).removeprefix("name: ")
+                raise CorruptError(
+                    f"{joined(path, name)}: {why}", "skip_damaged_names leaves it out"
+                ) from None
+            if plain is not None:
+                found.append(self.entry(joined(path, os.fsdecode(plain)), entry))
+        return found
+
+    def _name_of(self, stored: str, folder: StoredFolder) -> bytes | CorruptError:
+        try:
+            return self.key.name_of(os.fsencode(stored), folder.iv)
+        except CorruptError as error:
+            return error
+
+    def _long_names(
+        self, folder: StoredFolder, entries: list[tuple[str, Entry]]
+    ) -> list[tuple[str, Entry, bytes | CorruptError | None]]:
+        # All are asked for at once, which a file system that awaits answers side by side.
+        if not entries:
+            return []
+        paths = [joined(folder.path, name + LONG_NAME_SUFFIX) for name, _ in entries]
+        read = self.fs.cat_ranges(
+            paths, [0] * len(paths), [_MOST_ENCODED_BYTES + 1] * len(paths), on_error="return"
+        )
+        found: list[tuple[str, Entry, bytes | CorruptError | None]] = []
+        for (name, entry), encoded in zip(entries, read, strict=True):
+            plain: bytes | CorruptError
+            if isinstance(encoded, FileNotFoundError):
+                plain = CorruptError("the file of its long name is missing")
+            elif isinstance(encoded, BaseException):
+                raise encoded
+            elif len(encoded) > _MOST_ENCODED_BYTES:
+                plain = CorruptError("the file of its long name is too long")
+            else:
+                try:
+                    plain = self.key.name_of_long(os.fsencode(name), bytes(encoded), folder.iv)
+                except CorruptError as error:
+                    plain = error
+            found.append((name, entry, plain))
+        return found
+
+
+def read_opening(fs: Any, root: str, reads_configuration: bool) -> tuple[bytes | None, Any]:
+    """Return the configuration and the root's gocryptfs.diriv, or what kept it from being read."""
+    names = [(FOLDER_IV, IV_BYTES)]
+    if reads_configuration:
+        names.append((CONFIGURATION, MOST_CONFIGURATION_BYTES))
+    read = fs.cat_ranges(
+        [joined(root, name) for name, _ in names],
+        [0] * len(names),
+        [most + 1 for _, most in names],
+        on_error="return",
+    )
+    if not reads_configuration:
+        return None, read[0]
+    if isinstance(read[1], (FileNotFoundError, NotADirectoryError)):
+        raise FailureError(f"{root}: is not a vault: there is no {CONFIGURATION} in it")
+    if isinstance(read[1], BaseException):
+        raise read[1]
+    return bytes(read[1]), read[0]
