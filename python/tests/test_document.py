@@ -23,7 +23,7 @@ HEAVY = {"ray", "torch"}
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 17
+    assert len(EXAMPLES) >= 18
 
 
 def make_vault(folder):
