@@ -22,7 +22,7 @@ import yaml
 NAMES = {
     "OpenSSL": {"conda-forge": "openssl", "homebrew": "openssl@3", "nix": "openssl", "vcpkg": "openssl", "conan": "openssl"},
     "CLI11": {"conda-forge": "cli11", "homebrew": "cli11", "nix": "cli11", "vcpkg": None, "conan": None},
-    "nlohmann_json": {"conda-forge": "nlohmann_json", "homebrew": "nlohmann-json", "nix": "nlohmann_json", "vcpkg": None, "conan": None},
+    "nlohmann_json": {"conda-forge": "nlohmann_json", "homebrew": "nlohmann-json", "nix": "nlohmann_json", "vcpkg": "nlohmann-json", "conan": "nlohmann_json"},
     "fmt": {"conda-forge": "fmt", "homebrew": "fmt", "nix": "fmt", "vcpkg": None, "conan": None},
     "fuse3": {"conda-forge": "libfuse3", "homebrew": "libfuse", "nix": "fuse3", "vcpkg": None, "conan": None},
 }

@@ -24,6 +24,7 @@ class PaesConan(ConanFile):
 
     def requirements(self):
         self.requires("openssl/[>=3.0 <4]")
+        self.requires("nlohmann_json/[>=3.10 <4]", visible=False)  # headers, compiled in
 
     def validate(self):
         if self.settings.os != "Linux":
