@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -121,10 +122,12 @@ int check_vault(const VaultFsckCommand& command) {
   const std::string& folder = command.vault.place.folder();
   Descriptor root = open_vault_folder(folder);
   const OpenedVault opened = command.vault.open();
-  allow_open_files();
+  const std::size_t most_open = allow_open_files();
   const volume::Volume vault(std::move(root), opened.configuration.features, opened.key,
                              best_kernel(Cipher::aes));
-  const std::unique_ptr<Executor> executor = make_thread_pool(command.threads);
+  // A thread has up to three files open, and one more folder than there should be.
+  const std::unique_ptr<Executor> executor = make_thread_pool(static_cast<unsigned>(
+      std::clamp<std::size_t>(most_open / 8, 1, checked_threads(command.threads))));
   executor->start();
 
   Findings findings(command.json, command.quiet);
@@ -138,7 +141,7 @@ int check_vault(const VaultFsckCommand& command) {
     watch.leftover = [&](const Finding& finding) { findings.add_leftover(finding); };
     watch.stops = [] { return cancel().requested(); };
     watch.done_bytes = meter.counter();
-    counts = volume::fsck(vault, command.paths, *executor, watch);
+    counts = volume::fsck(vault, command.paths, *executor, watch, most_open / 4);
   }
   cancel().check();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -736,6 +736,9 @@ def test_few_descriptors_are_enough(vault, tmp_path, shape, most):
     vault.do("export", "-f", tmp_path / "exported", prefix=limit)
     assert contents(tmp_path / "exported" / "tree") == contents(tree)
     vault.check()
+    counts = json.loads(vault.do("fsck", "--json", prefix=limit).out)["counts"]
+    assert counts["folders"] == 2 + sum(path.is_dir() for path in program.all_below(tree))
+    assert counts["files"] == sum(path.is_file() for path in program.all_below(tree))
 
 
 # ---- cat

@@ -94,11 +94,28 @@ std::string path_in(const SharedTrail& folder, std::string_view name) {
   return path;
 }
 
+// Counts something for as long as it lives.
+class Counted {
+ public:
+  explicit Counted(std::atomic<std::size_t>& count) : count_(&count) { count_->fetch_add(1); }
+  Counted(Counted&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+  Counted& operator=(Counted&&) = delete;
+  ~Counted() {
+    if (count_ != nullptr) {
+      count_->fetch_sub(1);
+    }
+  }
+
+ private:
+  std::atomic<std::size_t>* count_;
+};
+
 // A folder that is being checked. All that is read of what is in it keeps it open.
 struct Place {
   SharedTrail trail;
   std::unique_ptr<const Volume> volume;  // paths of what it reports count from this folder
   Folder folder;
+  Counted is_open;
 
   [[nodiscard]] std::string path(std::string_view name) const { return path_in(trail, name); }
 };
@@ -131,8 +148,13 @@ struct OpenFile {
 
 class Check {
  public:
-  Check(const Volume& volume, const Executor& executor, const FsckWatch& watch)
-      : report_(watch), volume_(volume, {}), executor_(executor), watch_(watch) {}
+  Check(const Volume& volume, const Executor& executor, const FsckWatch& watch,
+        std::size_t most_folders)
+      : report_(watch),
+        volume_(volume, {}),
+        executor_(executor),
+        watch_(watch),
+        most_folders_(most_folders) {}
 
   void add(const std::string& path);
   void run();
@@ -143,6 +165,7 @@ class Check {
   [[nodiscard]] Result<SharedPlace> open_place(FolderRef parent, const std::string& stored,
                                                SharedTrail trail);
   void enter(FolderRef parent, const std::string& stored, const SharedTrail& trail);
+  void enter_later(SharedTrail trail);
   void push_scan(SharedPlace place);
   void scan(const SharedPlace& place);
   void check_item(const SharedPlace& place, const Item& item);
@@ -157,6 +180,8 @@ class Check {
   [[nodiscard]] bool has_seen(const struct stat& status);
   void check_attributes(const Place& place, FileRef file, const std::string& name);
   [[nodiscard]] Result<Descriptor> open_again(const Trail* folder) const;
+  // The errno is one of a call for what was opened again, or is in it.
+  void refused_again(const std::string& path, const char* what, Errno error);
   void look_again(const SharedTrail& folder, const std::vector<std::string>& stored);
 
   void begin(const std::shared_ptr<OpenFile>& file);
@@ -167,6 +192,8 @@ class Check {
   const Volume volume_;  // reports nothing: what each place reports needs its path
   const Executor& executor_;
   const FsckWatch& watch_;
+  const std::size_t most_folders_;
+  std::atomic<std::size_t> open_folders_{0};  // outlives the tasks, which keep them open
   WorkStack stack_;
   std::mutex remembering_;
   std::set<std::pair<dev_t, ino_t>> seen_;
@@ -198,6 +225,15 @@ Result<Descriptor> Check::open_again(const Trail* folder) const {
   return at;
 }
 
+void Check::refused_again(const std::string& path, const char* what, Errno error) {
+  // Nobody has reported an input or output error yet.
+  if (error.is(EIO)) {
+    report_.damaged({path, FsckReport::with_reason(what, error)});
+  } else if (!error.is(ENOTDIR, ELOOP)) {  // these: the folder has been replaced
+    report_.refused(path, what, error);
+  }
+}
+
 void Check::look_again(const SharedTrail& folder, const std::vector<std::string>& stored) {
   const Result<Descriptor> opened = open_again(folder.get());
   for (const std::string& name : stored) {
@@ -216,13 +252,7 @@ void Check::look_again(const SharedTrail& folder, const std::vector<std::string>
       }
       looked = content.failed_with(ENOENT) ? file.error() : content.error();
     }
-    // Nobody has reported an input or output error yet.
-    if (looked.failed_with(EIO)) {
-      report_.damaged(
-          {path_in(folder, name), FsckReport::with_reason("cannot be read", looked.error())});
-    } else if (!looked.failed_with(ENOTDIR, ELOOP)) {  // these: the folder has been replaced
-      report_.refused(path_in(folder, name), "cannot be read", looked.error());
-    }
+    refused_again(path_in(folder, name), "cannot be read", looked.error());
   }
 }
 
@@ -236,7 +266,7 @@ Result<SharedPlace> Check::open_place(FolderRef parent, const std::string& store
     return folder.error();
   }
   return std::make_shared<const Place>(
-      Place{std::move(trail), std::move(volume), std::move(*folder)});
+      Place{std::move(trail), std::move(volume), std::move(*folder), Counted(open_folders_)});
 }
 
 void Check::enter(FolderRef parent, const std::string& stored, const SharedTrail& trail) {
@@ -248,6 +278,19 @@ void Check::enter(FolderRef parent, const std::string& stored, const SharedTrail
   report_.counters().folders.fetch_add(1);
   check_attributes(**place, (*place)->folder.descriptor(), "");
   push_scan(*place);
+}
+
+// The folders above a folder stay open until it is checked. Where these are too many already, it
+// is opened from the root once they are closed, and what then lies there counts.
+void Check::enter_later(SharedTrail trail) {
+  stack_.push_for_later([this, trail = std::move(trail)] {
+    const Result<Descriptor> parent = open_again(trail->parent.get());
+    if (parent) {
+      enter(FolderRef(*parent), trail->stored, trail);
+    } else {
+      refused_again(path_in(trail, ""), "cannot be opened", parent.error());
+    }
+  });
 }
 
 void Check::refused(const Place& place, std::string_view name, const char* what, Errno error) {
@@ -359,9 +402,15 @@ void Check::check_entry(const SharedPlace& place, const std::string& stored, uns
     type = type_of(*status);
   }
   switch (type) {
-    case DT_DIR:
-      enter(parent, stored, make_trail(place->trail, name, stored));
+    case DT_DIR: {
+      SharedTrail trail = make_trail(place->trail, name, stored);
+      if (open_folders_ < most_folders_) {
+        enter(parent, stored, trail);
+      } else {
+        enter_later(std::move(trail));
+      }
       break;
+    }
     case DT_REG:
       check_file(place, stored, name);
       break;
@@ -541,8 +590,8 @@ void Check::add(const std::string& path) {
 }  // namespace
 
 FsckCounts fsck(const Volume& volume, const std::vector<std::string>& paths,
-                const Executor& executor, const FsckWatch& watch) {
-  Check check(volume, executor, watch);
+                const Executor& executor, const FsckWatch& watch, std::size_t most_folders) {
+  Check check(volume, executor, watch, most_folders);
   if (paths.empty()) {
     check.add("");
   }

@@ -8,6 +8,7 @@
 // may lead anywhere.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ namespace paes::volume {
 
 // Throws Error(usage) for a path that the volume does not have, before anything else is checked.
 // Paths count from the volume's root; none: everything. A path below a folder that is damaged
-// itself is reported as that.
+// itself is reported as that. A folder is open while what is in it is checked: about
+// `most_folders` at a time, and those that lie deeper come later.
 [[nodiscard]] FsckCounts fsck(const Volume& volume, const std::vector<std::string>& paths,
-                              const Executor& executor, const FsckWatch& watch);
+                              const Executor& executor, const FsckWatch& watch,
+                              std::size_t most_folders = 512);
 
 }  // namespace paes::volume

@@ -28,7 +28,7 @@ struct Checked {
 };
 
 Checked check(const Volume& volume, const std::vector<std::string>& paths = {},
-              unsigned threads = 1) {
+              unsigned threads = 1, std::size_t most_folders = 512) {
   Findings damaged;
   Findings unread;
   Findings leftovers;
@@ -37,7 +37,7 @@ Checked check(const Volume& volume, const std::vector<std::string>& paths = {},
   watch.leftover = leftovers.report();
   watch.unread = unread.report();
   const std::unique_ptr<Executor> executor = make_thread_pool(threads);
-  const FsckCounts counts = fsck(volume, paths, *executor, watch);
+  const FsckCounts counts = fsck(volume, paths, *executor, watch, most_folders);
   Checked checked{counts, damaged.take(), unread.take(), leftovers.take()};
   std::sort(checked.damaged.begin(), checked.damaged.end());
   std::sort(checked.leftovers.begin(), checked.leftovers.end());
@@ -335,6 +335,32 @@ TEST(VolumeFsck, DeepFolders) {
   EXPECT_EQ(all.damaged, Names{});
   EXPECT_EQ(all.unread, Names{});
   EXPECT_EQ(all.counts.folders, depth + 1);
+}
+
+// Each folder is found and checked once where few may be open, and damage has its path.
+TEST(VolumeFsck, FewOpenFolders) {
+  MadeVolume made;
+  std::string path;
+  constexpr unsigned depth = 60;
+  for (unsigned i = 0; i < depth; ++i) {
+    path += i == 0 ? "d" : "/d";
+    made.folder(path);
+    made.file(path + "/f", varied_bytes(5000, i));
+    made.folder(path + "/e");
+    made.file(path + "/e/f", varied_bytes(50, i));
+  }
+  flip(made.stored(path + "/e/f"), 30);
+  const Volume volume = made.open();
+  const FewOpenFiles limit(64);
+  for (const unsigned threads : {1U, 3U}) {
+    for (const std::size_t most_folders : {0U, 1U, 5U, 16U}) {
+      const Checked all = check(volume, {}, threads, most_folders);
+      EXPECT_EQ(all.damaged, Names{path + "/e/f: block 0 is not authentic"});
+      EXPECT_EQ(all.unread, Names{});
+      EXPECT_EQ(all.counts.folders, 2 * depth + 1);
+      EXPECT_EQ(all.counts.files, 2 * depth);
+    }
+  }
 }
 
 TEST(VolumeFsck, StopsWhenAsked) {

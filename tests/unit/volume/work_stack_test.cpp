@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <stdexcept>
+#include <vector>
 
 #include "exec/thread_pool.hpp"
 
@@ -41,6 +43,32 @@ TEST(WorkStack, LastPushedIsFirstDone) {
   }
   stack.run(serial_executor(), {});
   EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
+}
+
+TEST(WorkStack, WhatIsForLaterWaitsForTheRest) {
+  for (const unsigned threads : {1U, 4U}) {
+    WorkStack stack;
+    std::mutex mutex;
+    std::vector<int> order;
+    const auto note = [&](int number) {
+      const std::lock_guard lock(mutex);
+      order.push_back(number);
+    };
+    stack.push_for_later([&] {
+      note(3);
+      stack.push([&] { note(4); });
+    });
+    stack.push_for_later([&] { note(2); });
+    stack.push([&] {
+      note(0);
+      stack.push([&] { note(1); });
+    });
+    stack.run(*make_thread_pool(threads), {});
+    if (threads == 1) {
+      EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
+    }
+    EXPECT_EQ(order.size(), 5U);
+  }
 }
 
 TEST(WorkStack, StopsAndDropsTheRest) {
