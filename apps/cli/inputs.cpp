@@ -139,6 +139,7 @@ class Collector {
     if (options_.skip_existing) {
       skip_existing();
     }
+    stream::Tree::let_all_go();  // what is exchanged from now on is found to be so
     return {std::move(outcomes_), std::move(folders_)};
   }
 
@@ -169,8 +170,10 @@ class Collector {
                stream::identity_of(visited.status) == *output_folder_) {
       return Next::past_this_folder;  // what an earlier run has written
     } else if (output_tree_ != nullptr) {
-      const Descriptor folder = tree->open_folder(visited.below);
-      folders_.note_mode(visited.below, stream::permissions_of(folder.number(), visited.status));
+      const stream::OpenFolder folder = tree->folder(visited.below);
+      folders_.note_mode(
+          visited.below,
+          stream::permissions_of(folder != nullptr ? folder->number() : -1, visited.status));
     }
     return Next::on;
   }

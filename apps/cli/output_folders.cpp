@@ -35,8 +35,9 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-void sync_changed(const Descriptor& folder, const std::string& path) {
-  const int error = folder.is_open() ? sync_folder(folder.number(), folder.number()) : errno;
+void sync_changed(const Descriptor* folder, const std::string& path) {
+  const bool is_open = folder != nullptr && folder->is_open();
+  const int error = is_open ? sync_folder(folder->number(), folder->number()) : errno;
   if (error != 0) {
     errno = error;
     throw_errno(path);
@@ -76,7 +77,7 @@ void OutputFolders::make(std::vector<Outcome>& outcomes) {
     }
   }
   for (const std::string& below : changed_below_) {
-    sync_changed(tree->open_folder(below), tree->path_of(below));
+    sync_changed(tree->folder(below).get(), tree->path_of(below));
   }
 }
 
@@ -91,7 +92,7 @@ void OutputFolders::make_below(stream::Tree& tree, const std::string& below) {
     tree.open();
   }
   const std::string path = tree.path_of(below);
-  if (tree.open_folder(below).is_open()) {
+  if (tree.folder(below) != nullptr) {
     return;
   }
   if (errno != ENOENT) {
@@ -99,9 +100,9 @@ void OutputFolders::make_below(stream::Tree& tree, const std::string& below) {
   }
   const std::string parent = folder_of(below);
   make_below(tree, parent);
-  const Descriptor around = tree.open_folder(parent);
-  if (!around.is_open() ||
-      (mkdirat(around.number(), stream::last_name(below).c_str(), mode_of(below)) != 0 &&
+  const stream::OpenFolder around = tree.folder(parent);
+  if (around == nullptr ||
+      (mkdirat(around->number(), stream::last_name(below).c_str(), mode_of(below)) != 0 &&
        errno != EEXIST)) {
     throw_errno(path);
   }
@@ -124,7 +125,7 @@ void OutputFolders::make_top(const std::string& path, mode_t mode) {
   if (mkdirat(target.folder->number(), target.file.c_str(), mode) != 0 && errno != EEXIST) {
     throw_errno(path);
   }
-  sync_changed(*target.folder, path);
+  sync_changed(target.folder.get(), path);
 }
 
 }  // namespace paes::cli

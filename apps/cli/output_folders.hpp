@@ -21,8 +21,8 @@ namespace paes::cli {
 [[nodiscard]] std::string resolved_folder(const std::string& path);
 
 // Syncs the names in a folder. Throws Error(failure) "PATH: why", also for one that could not be
-// opened, as errno says.
-void sync_changed(const Descriptor& folder, const std::string& path);
+// opened, as errno says: null, or not open.
+void sync_changed(const Descriptor* folder, const std::string& path);
 
 class OutputFolders {
  public:

@@ -26,7 +26,7 @@ struct Entry {
   struct stat status;
 };
 
-// A folder that the walk is in. It is not kept open, so that no tree is too deep.
+// A folder that the walk is in. The tree decides which of them stay open, so that none is too deep.
 struct Level {
   std::string below;
   stream::FileIdentity identity = {};
@@ -36,11 +36,11 @@ struct Level {
 
 // Fills in what lies in the folder. Gives back 0 or an errno.
 int list(const stream::Tree& tree, Level& level) {
-  const Descriptor folder = tree.open_folder(level.below);
-  if (!folder.is_open()) {
+  const stream::OpenFolder folder = tree.folder(level.below);
+  if (folder == nullptr) {
     return errno;
   }
-  const int listed = openat(folder.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int listed = openat(folder->number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (listed < 0) {
     return errno;
   }
@@ -79,9 +79,9 @@ class Walk {
       : tree_(tree), visit_(visit) {}
 
   void run() {
-    const Descriptor top = tree_.open_folder("");
+    const stream::OpenFolder top = tree_.folder("");
     struct stat status = {};
-    const int error = top.is_open() && fstat(top.number(), &status) == 0 ? 0 : errno;
+    const int error = top != nullptr && fstat(top->number(), &status) == 0 ? 0 : errno;
     enter("", error, status);
     while (!levels_.empty()) {
       cancel().check();
@@ -138,6 +138,7 @@ class Walk {
 
 void walk(const stream::Tree& tree, const std::function<Next(const VisitedEntry& visited)>& visit) {
   Walk(tree, visit).run();
+  tree.let_go();
 }
 
 }  // namespace paes::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A walk through everything below a folder that was named: in the order of the names, a folder
 // before what is in it. Symbolic links are not followed, and whoever exchanges folders meanwhile
-// leads it nowhere else (stream/file/file_place.hpp).
+// leads it nowhere else (stream/file/file_place.hpp). The tree keeps nothing open after it.
 #pragma once
 
 #include <sys/stat.h>

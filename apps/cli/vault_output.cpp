@@ -48,7 +48,8 @@ class VaultWriter {
       attempt([&] {
         write(top, path);
         if (top.is_link()) {
-          sync_changed(open_folder(path.substr(0, path.rfind('/') + 1) + "."), path);
+          const Descriptor around = open_folder(path.substr(0, path.rfind('/') + 1) + ".");
+          sync_changed(&around, path);
         }
       });
     } else if (!name.empty() && !top.is_folder()) {
@@ -81,7 +82,10 @@ class VaultWriter {
     if (name.empty()) {
       if (mkdir(tree.top().c_str(), first_mode(top)) == 0) {
         changed_[""] = top.status;
-        attempt([&] { sync_changed(open_folder(tree.top() + "/.."), tree.top()); });
+        attempt([&] {
+          const Descriptor around = open_folder(tree.top() + "/..");
+          sync_changed(&around, tree.top());
+        });
       } else if (errno != EEXIST) {
         throw_errno(tree.top());
       }
@@ -139,11 +143,13 @@ class VaultWriter {
   // A vault that lies in DEST would get its own text in the plain. That ends the run: the user does
   // not know that DEST holds it.
   void refuse_vault(const stream::Tree& tree, const std::string& below) const {
-    const Descriptor folder = tree.open_folder(below);
+    const stream::OpenFolder folder = tree.folder(below);
     struct stat status = {};
-    refuse(
-        folder.is_open() && fstat(folder.number(), &status) == 0 && vault_.ways_in().have(status),
-        tree.path_of(below) + ": is the vault itself, or lies in it", "name a place outside of it");
+    if (folder != nullptr && fstat(folder->number(), &status) == 0) {
+      refuse(vault_.ways_in().have(status),
+             tree.path_of(below) + ": is the vault itself, or lies in it",
+             "name a place outside of it");
+    }
   }
 
   Next make_folder(const stream::Tree& tree, const VaultEntry& entry, const std::string& below) {
@@ -151,7 +157,7 @@ class VaultWriter {
     const bool is_there = attempt([&] {
       const stream::FilePlace place = place_in(tree, below);
       const bool is_new = mkdirat(place.folder, place.name().c_str(), first_mode(entry)) == 0;
-      if (!is_new && (errno != EEXIST || !tree.open_folder(below).is_open())) {
+      if (!is_new && (errno != EEXIST || tree.folder(below) == nullptr)) {
         throw_errno(place.path);
       }
       if (is_new) {
@@ -159,7 +165,7 @@ class VaultWriter {
       }
       if (is_new || options_.update || options_.overwrite) {
         changed_[below] = entry.status;
-        make_writable(tree.open_folder(below));
+        make_writable(tree.folder(below));
       }
     });
     return is_there ? Next::on : Next::past_this_folder;
@@ -167,11 +173,11 @@ class VaultWriter {
 
   // A folder that gets the mode of the vault's in the end. For others than its owner, what needs
   // this fails and says so.
-  static void make_writable(const Descriptor& folder) {
+  static void make_writable(const stream::OpenFolder& folder) {
     struct stat status = {};
-    if (folder.is_open() && fstat(folder.number(), &status) == 0 &&
+    if (folder != nullptr && fstat(folder->number(), &status) == 0 &&
         (status.st_mode & S_IRWXU) != S_IRWXU) {
-      (void)fchmod(folder.number(), (status.st_mode & 07777) | S_IRWXU);
+      (void)fchmod(folder->number(), (status.st_mode & 07777) | S_IRWXU);
     }
   }
 
@@ -181,11 +187,11 @@ class VaultWriter {
     for (auto changed = changed_.rbegin(); changed != changed_.rend(); ++changed) {
       attempt([&] {
         const std::string path = tree.path_of(changed->first);
-        const Descriptor folder = tree.open_folder(changed->first);
-        if (folder.is_open() && changed->second && !set_attributes(folder, *changed->second)) {
+        const stream::OpenFolder folder = tree.folder(changed->first);
+        if (folder != nullptr && changed->second && !set_attributes(*folder, *changed->second)) {
           print_warning(path + ": " + Errno(errno).message());
         }
-        sync_changed(folder, path);
+        sync_changed(folder.get(), path);
       });
     }
   }

@@ -83,6 +83,15 @@ def succeed(*arguments, **options):
     return result
 
 
+def names_looked_up(trace, *arguments, cwd=None):
+    """How many names the system has looked up for paes: those in all paths of its calls. `trace` is a new file."""
+    can_trace = shutil.which("strace") and subprocess.run(["strace", "-qq", "-o", os.devnull, "true"], check=False)
+    if not can_trace or can_trace.returncode != 0:
+        pytest.skip("strace is missing, or may trace nothing here")
+    succeed(*arguments, cwd=cwd, prefix=["strace", "-f", "-qq", "-s", "8192", "-e", "trace=%file", "-o", trace])
+    return sum(path.count("/") + 1 for path in re.findall(r'"([^"]*)"', Path(trace).read_text()))
+
+
 def choices_of(command, option):
     """What the program says it takes for an option, so that a new row of its table is tested, too."""
     options = json.loads(succeed(command, "--list-options").out)["options"]

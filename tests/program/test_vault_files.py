@@ -741,6 +741,17 @@ def test_few_descriptors_are_enough(vault, tmp_path, shape, most):
     assert counts["files"] == sum(path.is_file() for path in program.all_below(tree))
 
 
+@pytest.mark.parametrize("command", ["put", "get", "export"])
+def test_the_work_for_a_folder_does_not_grow_with_its_depth(vault, tmp_path, command):
+    levels = 200
+    make_deep(tmp_path / "tree", levels)
+    if command != "put":
+        vault.do("put", tmp_path / "tree")
+    arguments = {"put": [tmp_path / "tree"], "get": ["tree", tmp_path / "back"], "export": [tmp_path / "back"]}
+    names = program.names_looked_up(tmp_path / "trace", *vault.words(command, *arguments[command]))
+    assert names < 100 * levels
+
+
 # ---- cat
 
 

@@ -10,9 +10,9 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/descriptor.hpp"
 
@@ -53,27 +53,54 @@ class Tree {
  public:
   explicit Tree(std::string top) : top_(std::move(top)) {}
 
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  ~Tree() { let_go(); }
+
   // Follows links: the user has named it. Throws Error(failure) "TOP: why".
   void open();
-  [[nodiscard]] bool is_open() const noexcept { return folder_.is_open(); }
+  [[nodiscard]] bool is_open() const noexcept { return top_folder_ != nullptr; }
   [[nodiscard]] const std::string& top() const noexcept { return top_; }
   // The path of what is `below`.
   [[nodiscard]] std::string path_of(const std::string& below) const;
 
   // The folder `below`, which counts from the top and has no ".." in it; the top itself if it is
-  // empty. A link on the way is not followed. Not open if there is no such folder; errno then says
-  // why. May be longer than the system's paths.
-  [[nodiscard]] Descriptor open_folder(const std::string& below) const;
-  // That folder, for files that are looked up there; null if there is no such folder. Files of one
-  // folder mostly follow each other, so the last one is kept open for the next call.
+  // empty. A link on the way is not followed. Null if there is no such folder; errno then says why.
+  // The path may be longer than the system's paths.
+  //
+  // The next call mostly asks for the same folder, one in it, a neighbour or the one above. So that
+  // no tree is too deep, the last folders of the way are kept open, within limits. What is
+  // exchanged meanwhile is used as it was. The two trees that were used last keep folders: an
+  // input's and an output's.
   [[nodiscard]] OpenFolder folder(const std::string& below) const;
+  // Closes what is kept open. Whatever is asked for next is looked up from the top.
+  void let_go() const noexcept;
+  static void let_all_go() noexcept;
 
  private:
+  // A folder on the way to the one that was asked for last.
+  struct Kept {
+    std::size_t end;  // of its path in that one's
+    OpenFolder folder;
+  };
+  using Way = std::vector<Kept>;  // each lies below the one before it
+  // Where the way to a folder starts, and at how many of its last folders it stops to keep them.
+  struct Start {
+    Kept at;
+    std::size_t most_stops;
+  };
+
+  [[nodiscard]] std::size_t same_as_last(const std::string& below) const noexcept;
+  [[nodiscard]] std::size_t shared_with(const std::string& below) const noexcept;
+  [[nodiscard]] Start start_of(const std::string& below) const;
+  void keep(const std::string& below, Way way) const;
+
   std::string top_;
-  Descriptor folder_;
-  mutable std::mutex mutex_;  // guards the next two
+  OpenFolder top_folder_;
+  // A mutex of all trees guards the next two: the path that was asked for last, and what is kept of
+  // the way to it.
   mutable std::string last_below_;
-  mutable OpenFolder last_folder_;
+  mutable Way kept_;
 };
 
 // The place of a path in a tree. Without a tree it is a path that the user has named.
