@@ -70,16 +70,23 @@ class Clashes {
     std::string name;  // in lower case
   };
 
-  // Names are compared by the folders that they lead to. Those of a tree's files mostly lie in one
-  // folder, too, so each is looked up once. A link that the user has named is followed.
+  // Names are compared by the folders that they lead to. Those of files mostly lie in one folder,
+  // so each is looked up once. A link that the user has named is followed, but none below the top
+  // of a tree is.
   [[nodiscard]] std::string resolved(const stream::TreePlace& place, const std::string& path) {
+    if (place.tree != nullptr) {
+      return in_folder(place.tree->top(), path.substr(place.begin));
+    }
     std::error_code error;
-    if (place.tree == nullptr && std::filesystem::is_symlink(path, error)) {
+    if (std::filesystem::is_symlink(path, error)) {
       const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
       return error ? path : target.string();
     }
     const std::string file = stream::last_name(path);
-    const std::string folder = path.substr(0, path.size() - file.size());
+    return in_folder(path.substr(0, path.size() - file.size()), file);
+  }
+
+  [[nodiscard]] std::string in_folder(const std::string& folder, const std::string& file) {
     const auto [known, is_new] = folders_.try_emplace(folder);
     if (is_new) {
       known->second = resolved_folder(folder);
@@ -94,11 +101,14 @@ class Clashes {
   }
 
   void note_what_is_replaced() {
-    for (const auto& [name, outcome] : outputs_) {
+    for (const Outcome& outcome : outcomes_) {
       struct stat status = {};
-      if (look_at(outcome->output_place, outcome->output, status) && S_ISREG(status.st_mode)) {
+      if (outcome.has_output() && look_at(outcome.output_place, outcome.output, status) &&
+          S_ISREG(status.st_mode)) {
         replaced_.insert(
-            {{status.st_dev, status.st_ino}, ReplacedName{outcome, with_case(name, tolower)}});
+            {{status.st_dev, status.st_ino},
+             ReplacedName{&outcome,
+                          with_case(resolved(outcome.output_place, outcome.output), tolower)}});
       }
     }
   }

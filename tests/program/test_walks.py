@@ -212,3 +212,25 @@ def test_named_and_found_files_share_a_new_folder(command, named, tmp_path, keys
     succeed(command, "-q", *words, "--output-dir", "out", "--recursive", *named, cwd=tmp_path)
     end = ".paes" if command == "encrypt" else ""
     assert sorted(os.listdir(tmp_path / "out")) == ["file" + end, "x" + end]
+
+
+def make_deep(top, levels):
+    """A file in each of the folders that lie in each other."""
+    for _ in range(levels):
+        top /= "d"
+        top.mkdir(parents=True)
+        (top / "a").write_text("text")
+
+
+def test_the_work_for_a_folder_does_not_grow_with_its_depth(tmp_path, keys):
+    levels = 200
+    make_deep(tmp_path / "tree", levels)
+    for command, *options in (
+        ("encrypt", "-r", keys.recipient),
+        ("verify", "-i", keys.path),
+        ("rekey", "-i", keys.path, "-r", keys.recipient),
+        ("decrypt", "-f", "-i", keys.path),
+        ("encrypt", "-r", keys.recipient, "--output-dir", "out"),
+    ):
+        names = program.names_looked_up(tmp_path / "trace", command, "-q", *options, "--recursive", "tree", cwd=tmp_path)
+        assert names < 100 * levels, f"{command} {options}: {names}"
