@@ -267,6 +267,9 @@ FileList collect_inputs(const InputOptions& options, const std::vector<std::stri
                         InputKind takes, const NameOutput& name_output) {
   refuse(options.ends_names_with_zero && options.list.empty(),
          "null: tells how the names of --files-from end", "name that list, or leave out -0");
+  if (options.recursive) {
+    allow_open_files();  // each folder that is named stays open
+  }
   Collector collector(options, takes, name_output);
   for (const std::string& file : files) {
     collector.add(file, stream::last_name(file));

@@ -127,4 +127,13 @@ void die_by_caught_signal() noexcept {
   (void)raise(number);
 }
 
+std::size_t allow_open_files() {
+  struct rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    const rlimit all = {limit.rlim_max, limit.rlim_max};
+    limit = setrlimit(RLIMIT_NOFILE, &all) == 0 ? all : limit;
+  }
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
 }  // namespace paes::cli

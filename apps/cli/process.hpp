@@ -5,6 +5,7 @@
 // any more, that counts as a signal, too: SIGPIPE.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "stream/transfer/cancel.hpp"
@@ -17,6 +18,9 @@ void prepare_process();
 
 // Requested by SIGINT, SIGTERM, SIGHUP and SIGQUIT. Exists once prepare_process has run.
 [[nodiscard]] const Cancel& cancel() noexcept;
+
+// Lets the process have as many files open as it may, and gives back how many that are.
+std::size_t allow_open_files();
 
 // Readable once it is requested; -1 before prepare_process has run.
 [[nodiscard]] int stop_descriptor() noexcept;

@@ -2,7 +2,6 @@
 #include "cli/vault_tree.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -65,15 +64,6 @@ const std::vector<MountedPlace>& mounted_places() {
 }
 
 }  // namespace
-
-std::size_t allow_open_files() {
-  struct rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-    const rlimit all = {limit.rlim_max, limit.rlim_max};
-    limit = setrlimit(RLIMIT_NOFILE, &all) == 0 ? all : limit;
-  }
-  return static_cast<std::size_t>(limit.rlim_cur);
-}
 
 Descriptor open_vault_folder(const std::string& path) {
   refuse_zero_byte(path);

@@ -22,9 +22,6 @@
 
 namespace paes::cli {
 
-// Lets the process have as many files open as it may, and gives back how many that are.
-std::size_t allow_open_files();
-
 // The folder of a vault, which a user has named. Throws Error(failure).
 [[nodiscard]] Descriptor open_vault_folder(const std::string& path);
 

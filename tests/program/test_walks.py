@@ -234,3 +234,15 @@ def test_the_work_for_a_folder_does_not_grow_with_its_depth(tmp_path, keys):
     ):
         names = program.names_looked_up(tmp_path / "trace", command, "-q", *options, "--recursive", "tree", cwd=tmp_path)
         assert names < 100 * levels, f"{command} {options}: {names}"
+
+
+def test_more_folders_are_named_than_files_may_be_open(tmp_path, keys):
+    """By default: more are allowed."""
+    if shutil.which("prlimit") is None:
+        pytest.skip("prlimit is missing (Debian package util-linux)")
+    for number in range(150):
+        make_deep(tmp_path / str(number), 2)
+    limit = ["prlimit", "--nofile=64:400"]
+    named = [str(number) for number in range(150)]
+    succeed("encrypt", "-q", "-r", keys.recipient, "--recursive", *named, cwd=tmp_path, prefix=limit)
+    succeed("verify", "-q", "-i", keys.path, "--recursive", *named, cwd=tmp_path, prefix=limit)
