@@ -148,9 +148,9 @@ def test_tables_lie_in_every_memory_with_every_number_of_threads(bench):
     assert {way(row) for row in of("ratio to compute")} == ways
     # An emulated multiprocessor has a single thread block.
     assert {way(row): row["median"] for row in of("threads a multiprocessor")} == {one: one[2] for one in ways}
-    for row, time in zip(of("rate without copies"), of("time without copies"), strict=True):
-        assert row["of"] == time["of"]
-        assert row["median"] == pytest.approx(row["of"]["bytes"] / time["median"] / 1e9, rel=1e-4)
+    for row, took in zip(of("rate without copies"), of("time without copies"), strict=True):
+        assert row["of"] == took["of"]
+        assert row["median"] == pytest.approx(row["of"]["bytes"] / took["median"] / 1e9, rel=1e-4)
 
 
 def test_one_to_eight_streams_carry_the_text(bench):
