@@ -328,14 +328,14 @@ def judge_cores_to_equal(measured):
     if not sizes:
         return no_device()
     largest = sizes[-1]
-    found, names = {"CUDA, copies included, was ": measured.value("speedup", bytes=largest, **of)}, ["E1's figure"]
-    if again := measured.of("E4").value("speedup", bytes=largest, kernel="cuda_compute", executor="cuda"):
-        found["by E4, which measures the same again, "] = again
-        names.append("E4's figure")
+    found = {"E1": measured.value("speedup", bytes=largest, **of)}
+    again = measured.of("E4").value("speedup", bytes=largest, kernel="cuda_compute", executor="cuda")
+    if again:
+        found["E4"] = again
     total, one = measured.of("E2").value("total", bytes=largest), measured.value(
         "time", bytes=largest, executor="sequential", direction="encrypt")
-    here = [*separated([[by, speedup, " times as fast as one core"] for by, speedup in found.items()], ", "),
-            f", at {size(largest)}, " + ("" if largest == SIZES[-1] else
+    here = ["CUDA, copies included, was ", found["E1"], " times as fast as one core",
+            *([" by E1, and ", again, " times by E4, which measures the same again"] if again else []), f", at {size(largest)}, " + ("" if largest == SIZES[-1] else
                                          f"the largest that one core encrypted beside it, and not at {size(SIZES[-1])}, ")
             + "so that it equals as many cores that scale perfectly",
             *(["; E2's time with copies, which took no turns with one core and judges nothing, is ", derive("quotient", one, total),
@@ -343,8 +343,8 @@ def judge_cores_to_equal(measured):
     if largest < SIZES[3]:
         return Verdict("open", [*here, "; larger data, where copies weigh less, were not compared with one core"])
     equal = published("pousa/in_words/mpi_cores_to_equal_cuda")
-    parts = {name: (measured.is_at_least(speedup, float(equal)), measured.is_near(speedup, equal, TWICE))
-             for name, speedup in zip(names, found.values())}
+    parts = {f"{name}'s figure": (measured.is_at_least(speedup, float(equal)), measured.is_near(speedup, equal, TWICE))
+             for name, speedup in found.items()}
     within = {name: True if all(both) else False if False in both else None for name, both in parts.items()}
     by_measurements = {"holds" if is_within else "does not hold" for is_within in within.values() if is_within is not None}
     # Measurements that disagree leave the claim open, and one that is open itself does not count.
@@ -353,7 +353,7 @@ def judge_cores_to_equal(measured):
         outcome, [*here, *without_passing(within.items(), outcome)],
         "somewhat more: at least that number of cores, and at the most twice as many, by each measurement that is not too near to these "
         "limits and in which device and core took turns",
-        tuple(speedup for name, speedup in zip(names, found.values()) if outcome == "open" or within[name] is not None)))
+        tuple(speedup for is_within, speedup in zip(within.values(), found.values()) if outcome == "open" or is_within is not None)))
 
 
 LINEAR, IN_PART = 90, 60  # per cent of perfect scaling

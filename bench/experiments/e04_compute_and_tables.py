@@ -283,6 +283,9 @@ def judge_reduction_cuda(measured):
     # Which of the two is meant is not said.
     better = max(ways, key=lambda parts: ("open", "does not hold", "in part", "holds").index(
         by_parts(part for _, part in parts)))
+    passed = [name for name, part in better if part]
+    if passed and len(passed) < len(better):
+        here.append(f"; what passes the rule: {', '.join(passed)}")
     return measured.judged(better, here, f"within {NEAR} points of the range on either side at each size from {size(SIZES[0])} on, with the "
                   "copies or without them, and less than what each of the other executors saves, at the largest size that both "
                   "encrypted", missing,

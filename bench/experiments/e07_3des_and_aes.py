@@ -8,7 +8,7 @@ from laboratory import contests, device
 from laboratory.experiment import Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, separated
 from laboratory.judgement import QUARTER, TENTH, TWICE, in_steps
 from laboratory.published import kibibytes, label, value as published
-from laboratory.values import derive, given, size
+from laboratory.values import as_shown, derive, given, size
 
 KB, MB = 1 << 10, 1 << 20
 CIPHERS = ("aes-256-ecb", "aes-256-ctr", "des-ede3-ecb", "des-ede3-ctr")
@@ -212,15 +212,16 @@ def judge_crossover(measured):
         if not speedups_on_device(measured, cipher):
             return no_device()
         core, device_ = crossing(measured, cipher)
-        is_there = core is not None and device_ is not None
         claimed = KB * float(kibibytes(f"pizzuti/sequential_faster_below/{name}"))
-        held += [(f"such sizes with {cipher}", is_there),
-                 (f"where the published size for {cipher} lies", is_there and core <= claimed <= device_)]
+        # If the device is faster at the smallest size that was measured, nobody knows whether one core is below it.
+        if core is not None or device_ is None:
+            held.append((f"such sizes with {cipher}", None not in (core, device_)))
+        held.append((f"where the published size for {cipher} lies", None not in (core, device_) and core <= claimed <= device_))
         speedups = speedups_on_device(measured, cipher)
         by += speedups.values()
         here += ["; " if here else "to encrypt with ", f"{cipher}: one core was faster ",
                  *([f"up to {size(core)}, where the device was ", speedups[core], " times as fast,"] if core is not None
-                   else ["at no size"]), " and the device ",
+                   else ["at no size that was measured"]), " and the device ",
                  *([f"from {size(device_)} on, where it was ", speedups[device_], " times as fast"] if device_ is not None
                    else ["not at the largest size"])]
     return measured.judged(held, [*here, f", {words_of_way(measured)}"],
@@ -236,14 +237,13 @@ def judge_parallel_3des(measured):
     if not ratios:
         return no_device()
     largest = list(ratios)[-1]
-    faster = {size_: measured.is_more(ratio, 1) for size_, ratio in ratios.items()}
-    slower = [size_ for size_, is_faster in faster.items() if is_faster is False and size_ != largest]
-    return measured.judged([(size(largest), faster[largest])],
+    slower = [size_ for size_, ratio in ratios.items() if as_shown(ratio) <= 1]
+    return measured.judged([(size(largest), measured.is_more(ratios[largest], 1))],
                   ["3DES with CUDA was ", ratios[largest],
                    f" times as fast as AES-256 on one core (to encrypt {size(largest)}, every step computed, "
                    f"{words_of_way(measured)})",
                    f", and no faster at {', '.join(map(size, slower))}" if slower else ""],
-                  "faster at the largest size", by=ratios.values())
+                  "faster at the largest size", by=[ratios[largest]])
 
 
 def judge_gain(measured):

@@ -223,7 +223,7 @@ JUDGING = (f"How verdicts are given: what is in doubt of figures is half the ran
            "% stands for it, but nothing for the share where a device timed the figures by its own clock. Figures are compared as they are shown. "
            f"One counts as more than another only if it is more by {100 * BUSY:.0f} % and by the doubt, and it passes a limit only if it passes the limit "
            f"with the doubt added. What is within the doubt is left open, and so is a claim of which only such parts are left. What is within "
-           f"{100 * BUSY:.0f} % and beyond the doubt is no difference. The range that a verdict tells is the widest of all figures "
+           f"{100 * BUSY:.0f} % is no difference, unless the doubt is larger than that. The range that a verdict tells is the widest of all figures "
            "that its rule compares, and the comparison nearest to its limit is the one whose distance from it exceeds its doubt by least. How "
            "much less time something takes is compared by the time left. Its own rule stands beside each verdict.")
 

@@ -55,8 +55,8 @@ def of_several_rounds(verdict, measured):
         is_all = all("min" in row or row["unit"] == "count" for row in rows)
         return replace(verdict, outcome="open", here=[
             *verdict.here, "; every ratio that is named here is above one in some rounds and below it in others, which settles nothing"
-            if is_all else "; every ratio whose range stands here is above one in some rounds and below it in others, and a figure "
-            "without a range settles nothing either"])
+            if is_all else "; each ratio with a range is above one in some rounds and below it in others, which settles nothing, and "
+            "the others were not measured by rounds"])
     return verdict
 
 
