@@ -590,3 +590,61 @@ def test_what_is_not_complete_has_no_name(folder: Path, made: Made) -> None:
     os.close(lock)
     assert sorted(path for path in vault.rglob("*")) == before
     check(fs, TREE, FOLDERS)
+
+
+class OnThisMachine:
+    """A vault in a folder that is made of its parts."""
+
+    def __init__(self, vault: Path, tree: Tree) -> None:
+        self.vault = vault
+
+        def hold(path: str, data: bytes) -> None:
+            (vault / path).parent.mkdir(parents=True, exist_ok=True)
+            (vault / path).write_bytes(data)
+
+        self.places = stored_tree(tree, hold)
+
+    def fs(self, **options: Any) -> VaultFileSystem:
+        """Return a file system that knows nothing yet."""
+        below = fsspec.filesystem("file", skip_instance_cache=True)
+        return VaultFileSystem(str(self.vault), fs=below, passphrase=passphrase, **options)
+
+    def stored(self, path: str) -> Path:
+        return self.vault / self.places[path]
+
+
+@pytest.fixture
+def local(folder: Path) -> OnThisMachine:
+    return OnThisMachine(folder / "vault", TREE)
+
+
+def test_links_and_pipes_are_refused(local: OnThisMachine, folder: Path) -> None:
+    within = local.stored("folder/large").parent
+    for place in (
+        local.vault / "gocryptfs.conf",
+        within / "gocryptfs.diriv",
+        Path(f"{local.stored(f'folder/{LONG}')}.name"),
+        local.stored("folder/large"),
+    ):
+        good = place.read_bytes()
+        for make, why in (
+            (os.mkfifo, "is not a regular file"),
+            (lambda name: os.symlink("/dev/zero", name), "is a symbolic link"),
+        ):
+            place.unlink()
+            make(place)
+            with pytest.raises(paes.UsageError, match=why):
+                local.fs().cat(["folder/large"])
+                local.fs().ls("folder")
+        place.unlink()
+        place.write_bytes(good)
+    within.rename(folder / "elsewhere")
+    within.symlink_to(folder / "elsewhere")
+    for call in (
+        lambda: local.fs().cat_file("folder/large"),
+        lambda: local.fs().ls("folder"),
+        lambda: local.fs().pipe_file("folder/new", b"new"),
+    ):
+        with pytest.raises(paes.UsageError, match="folder: is a symbolic link"):
+            call()
+    assert not local.fs().exists("folder/large")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import io
 import os
 import re
 from typing import Any
@@ -35,8 +34,11 @@ from paes.vault_names import (
     MOST_CONFIGURATION_BYTES,
     Entry,
     Vault,
+    is_link,
+    is_not_regular,
     joined,
     not_found,
+    open_local,
     read_opening,
     sound_iv,
 )
@@ -263,10 +265,11 @@ class VaultFileSystem(VaultChanges, Travelling):
             raise not_found(path) from None
 
     def exists(self, path: str, **_: Any) -> bool:
-        """Return whether something has this path."""
+        """Return whether something has this path. What no file can have as a name has none."""
+        _ = self.vault  # or says what keeps it from being opened
         try:
             self.info(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, UsageError):
             return False
         return True
 
@@ -327,9 +330,9 @@ class VaultFileSystem(VaultChanges, Travelling):
         if entry["type"] == "directory":
             return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if entry.get("islink"):
-            return UsageError(f"{path}: is a symbolic link, and none is followed")
+            return is_link(path)
         if entry["type"] != "file" or entry["size"] is None:
-            return UsageError(f"{path}: is not a regular file")
+            return is_not_regular(path)
         return entry
 
     def _fresh_one(self, path: str) -> Entry:
@@ -341,9 +344,7 @@ class VaultFileSystem(VaultChanges, Travelling):
     def _stored_file(self, path: str, entry: Entry) -> StoredFile:
         stored = entry["name"]
         if isinstance(self.fs, LocalFileSystem):
-            # What stands there by now may be a link or a pipe.
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            file = io.FileIO(os.open(stored, flags), "rb")
+            file = open_local(stored)
             try:
                 return StoredFile.of(ranges_of(file), path, file.close)
             except BaseException:

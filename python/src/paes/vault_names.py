@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import stat
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
+from fsspec.implementations.local import LocalFileSystem
+
 from paes._paes import VaultKey
-from paes.errors import CorruptError, FailureError
+from paes.errors import CorruptError, FailureError, UsageError
 from paes.sources import ProcessLock
 
 CONFIGURATION = "gocryptfs.conf"
@@ -44,6 +48,48 @@ def parted(path: str) -> tuple[str, str]:
 def not_found(path: str) -> FileNotFoundError:
     """Return what tells that nothing has this path."""
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def is_link(path: str) -> UsageError:
+    """Return what tells that nobody follows a symbolic link."""
+    return UsageError(f"{path}: is a symbolic link, and none is followed")
+
+
+def is_not_regular(path: str) -> UsageError:
+    """Return what tells that only regular files are read."""
+    return UsageError(f"{path}: is not a regular file")
+
+
+def open_local(path: str) -> io.FileIO:
+    """Open a regular file of this machine. A pipe would make the reader wait for ever."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        raise is_link(path) if error.errno == errno.ELOOP else error from None
+    file = io.FileIO(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        file.close()
+        raise is_not_regular(path)
+    return file
+
+
+def read_short(fs: Any, paths: list[str], most: int) -> list[Any]:
+    """Return files that should be short, or what kept each of them from being read.
+
+    Of a longer one, `most` + 1 bytes are read.
+    """
+    if not isinstance(fs, LocalFileSystem):
+        ends = [most + 1] * len(paths)
+        return fs.cat_ranges(paths, [0] * len(paths), ends, on_error="return")  # type: ignore[no-any-return]
+    found: list[Any] = []
+    for path in paths:
+        try:
+            with open_local(path) as file:
+                found.append(file.read(most + 1))
+        except Exception as error:
+            found.append(error)
+    return found
 
 
 def sound_iv(iv: Any, where: str) -> bytes:
@@ -101,14 +147,17 @@ class Vault:
 
     def read_iv(self, stored: str, path: str) -> bytes:
         """Read the IV of the folder that is stored there, whose path is for messages."""
+        if path and isinstance(self.fs, LocalFileSystem) and os.path.islink(stored):
+            raise is_link(path)
         if not self.key.has_folder_ivs:
             return bytes(IV_BYTES)
-        try:
-            iv = self.fs.cat_file(joined(stored, FOLDER_IV), start=0, end=IV_BYTES + 1)
-        except (FileNotFoundError, NotADirectoryError):
+        [iv] = read_short(self.fs, [joined(stored, FOLDER_IV)], IV_BYTES)
+        if isinstance(iv, (FileNotFoundError, NotADirectoryError)):
             if self.fs.isdir(stored):
-                raise CorruptError(f"{path or 'the vault'}: {FOLDER_IV} is missing") from None
-            raise not_found(path) from None
+                raise CorruptError(f"{path or 'the vault'}: {FOLDER_IV} is missing")
+            raise not_found(path)
+        if isinstance(iv, BaseException):
+            raise iv
         return sound_iv(iv, path or "the vault")
 
     def names(self, path: str) -> tuple[StoredFolder, str, bytes]:
@@ -185,9 +234,7 @@ class Vault:
         if not entries:
             return []
         paths = [joined(folder.path, name + LONG_NAME_SUFFIX) for name, _ in entries]
-        read = self.fs.cat_ranges(
-            paths, [0] * len(paths), [_MOST_ENCODED_BYTES + 1] * len(paths), on_error="return"
-        )
+        read = read_short(self.fs, paths, _MOST_ENCODED_BYTES)
         found: list[tuple[str, Entry, bytes | CorruptError | None]] = []
         for (name, entry), encoded in zip(entries, read, strict=True):
             plain: bytes | CorruptError
@@ -208,15 +255,8 @@ class Vault:
 
 def read_opening(fs: Any, root: str, reads_configuration: bool) -> tuple[bytes | None, Any]:
     """Return the configuration and the root's gocryptfs.diriv, or what kept it from being read."""
-    names = [(FOLDER_IV, IV_BYTES)]
-    if reads_configuration:
-        names.append((CONFIGURATION, MOST_CONFIGURATION_BYTES))
-    read = fs.cat_ranges(
-        [joined(root, name) for name, _ in names],
-        [0] * len(names),
-        [most + 1 for _, most in names],
-        on_error="return",
-    )
+    names = [FOLDER_IV, CONFIGURATION] if reads_configuration else [FOLDER_IV]
+    read = read_short(fs, [joined(root, name) for name in names], MOST_CONFIGURATION_BYTES)
     if not reads_configuration:
         return None, read[0]
     if isinstance(read[1], (FileNotFoundError, NotADirectoryError)):
