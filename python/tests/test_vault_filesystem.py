@@ -648,3 +648,83 @@ def test_links_and_pipes_are_refused(local: OnThisMachine, folder: Path) -> None
         with pytest.raises(paes.UsageError, match="folder: is a symbolic link"):
             call()
     assert not local.fs().exists("folder/large")
+
+
+def test_a_long_name_is_there_whole_or_not_at_all(local: OnThisMachine) -> None:
+    fs = local.fs()
+    beside = Path(f"{local.stored(f'folder/{LONG}')}.name")
+    good, before = beside.read_bytes(), sorted(local.vault.rglob("*"))
+    real = os.fsync
+
+    def full(descriptor: int) -> None:
+        if os.fstat(descriptor).st_size == len(good):
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    def written() -> None:
+        with fs.open(f"folder/{LONG}2", "wb") as file:
+            file.write(bytes(2 << 20))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        written()
+    with mock.patch("os.fsync", full):
+        for call in (
+            lambda: fs.pipe_file(f"folder/{LONG}2", b"new"),
+            lambda: fs.mv("one", f"folder/{LONG}2"),
+            lambda: fs.mkdir(f"folder/{LONG}2"),
+        ):
+            with pytest.raises(OSError, match="No space left"):
+                call()
+        fs.pipe_file(f"folder/{LONG}", b"replaced")
+    assert sorted(local.vault.rglob("*")) == before
+    assert beside.read_bytes() == good
+    assert local.fs().cat_file(f"folder/{LONG}") == b"replaced"
+
+
+def test_a_forked_process_leaves_a_writer_alone(local: OnThisMachine) -> None:
+    fs = local.fs()
+    text = varied_bytes(3_000_000)
+    file = fs.open("folder/new", "wb")
+    file.write(text[:2_000_000])
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with pytest.raises(paes.FailureError, match="folder/new: the process that opened it"):
+                file.write(b"child")
+            file.abandon()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    file.write(text[2_000_000:])
+    file.close()
+    assert fs.cat_file("folder/new") == text
+
+
+def test_a_part_of_a_file_is_not_taken_for_a_whole_one(made: Made, local: OnThisMachine) -> None:
+    # In memory a file is there as soon as it is opened.
+    fs = made.fs()
+    with pytest.raises(ZeroDivisionError), fs.open("folder/new", "wb") as file:
+        file.write(bytes(2_000_000))
+        raise ZeroDivisionError
+    assert not fs.exists("folder/new")
+    # A write that was interrupted, after which its caller goes on.
+    for turn in range(4):
+        file = local.fs().open("one", "wb")
+        file.write(b"x")
+        real = file._target.write
+        left = iter(range(turn))
+
+        def write(data: bytes, real: Any = real, left: Any = left) -> Any:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return real(data)
+
+        with mock.patch.object(file._target, "write", write), pytest.raises(KeyboardInterrupt):
+            file.write(bytes(4 << 20))
+        for call in (lambda file=file: file.write(b"more"), file.close):
+            with pytest.raises(paes.FailureError, match="one: an earlier write failed"):
+                call()
+        assert local.fs().cat_file("one") == b"1"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from fsspec.spec import AbstractBufferedFile
@@ -103,6 +104,12 @@ class StoreTarget:
         self.name = path
         self.file: Any = None
         self._options = options
+        self._process = os.getpid()
+
+    @property
+    def is_parents(self) -> bool:
+        """Return whether the process that writes the file is another one, which forked this one."""
+        return os.getpid() != self._process
 
     def write(self, data: bytes) -> int | None:
         """Write to the file, which sends it on in parts."""
@@ -118,6 +125,10 @@ class StoreTarget:
 
     def discard(self) -> None:
         """Take back what was written, if the file system can."""
+        if self.is_parents:
+            if isinstance(self.file, AbstractBufferedFile):
+                self.file.closed = True
+            return
         if self.fs._intrans and self.file in self.fs.transaction.files:
             self.fs.transaction.files.remove(self.file)
         # What was written stays with the file system, unless that can discard it. One that cannot

@@ -24,6 +24,7 @@ from paes.vault_files import (
     VaultWriter,
     claim,
     ended,
+    hold_local_name,
     make_local_folder,
 )
 from paes.vault_names import (
@@ -77,7 +78,7 @@ class VaultChanges:
         folder, place, encoded = self._place(path)
 
         def prepare() -> None:
-            self._hold_name(place, encoded)
+            self._hold_name(folder, place, encoded)
 
         target: StoreTarget
         if self._is_local:
@@ -96,8 +97,10 @@ class VaultChanges:
     def _hidden(self, folder: StoredFolder) -> str:
         return joined(folder.path, os.fsdecode(self.vault.key.new_unfinished_name()))
 
-    def _hold_name(self, place: str, encoded: bytes) -> None:
-        if encoded:
+    def _hold_name(self, folder: StoredFolder, place: str, encoded: bytes) -> None:
+        if encoded and self._is_local:
+            hold_local_name(self._hidden(folder), place + LONG_NAME_SUFFIX, encoded)
+        elif encoded:
             self.fs.pipe_file(place + LONG_NAME_SUFFIX, encoded)
 
     def _lose_name(self, place: str, encoded: bytes) -> None:
@@ -124,7 +127,7 @@ class VaultChanges:
         with ended(claim(self.root)):
             if os.path.lexists(place):
                 raise FileExistsError(place)
-            self._hold_name(place, encoded)
+            self._hold_name(folder, place, encoded)
             if not self.vault.key.has_folder_ivs:
                 os.mkdir(place)
                 return bytes(IV_BYTES)
@@ -132,8 +135,8 @@ class VaultChanges:
             make_local_folder(self._hidden(folder), place, iv)
             return iv
 
-    def _make_in_store(self, path: str, _: StoredFolder, place: str, encoded: bytes) -> bytes:
-        self._hold_name(place, encoded)
+    def _make_in_store(self, path: str, folder: StoredFolder, place: str, encoded: bytes) -> bytes:
+        self._hold_name(folder, place, encoded)
         if not self.vault.key.has_folder_ivs:
             self.fs.makedirs(place, exist_ok=True)
             return bytes(IV_BYTES)
@@ -221,7 +224,7 @@ class VaultChanges:
         to_folder, to, to_encoded = self._place(path2)
         is_folder = self.info(path1)["type"] == "directory"
         with ended(claim(self.root) if self._is_local else None):
-            self._hold_name(to, to_encoded)
+            self._hold_name(to_folder, to, to_encoded)
             if self._is_local:
                 os.rename(place, to)
             elif is_folder:

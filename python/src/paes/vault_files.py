@@ -15,11 +15,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from fsspec.spec import AbstractBufferedFile
+
 from paes._paes import VaultKey
 from paes.errors import CorruptError, Error, FailureError
 from paes.store_files import RangeReader, StoreTarget, StoreWriter
 from paes.stored import Range, StoredFile
-from paes.vault_names import FOLDER_IV
+from paes.vault_names import FOLDER_IV, open_local
 
 BLOCK_BYTES = 4096
 HEADER_BYTES = 18
@@ -258,14 +260,34 @@ def ended(end: Callable[[], None] | None) -> Iterator[None]:
             end()
 
 
+def make_local_file(path: str, data: bytes, mode: int = 0o666) -> None:
+    """Make a file of this machine, and sync it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def hold_local_name(hidden: str, place: str, encoded: bytes) -> None:
+    """Make the file of a long name in one step, unless it is there already."""
+    with contextlib.suppress(OSError, Error), open_local(place) as file:
+        if file.read(len(encoded) + 1) == encoded:
+            return
+    try:
+        make_local_file(hidden, encoded)
+        os.replace(hidden, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(hidden)
+        raise
+
+
 def make_local_folder(hidden: str, place: str, iv: bytes) -> None:
     """Make a folder of this machine that has its IV as soon as it has its name."""
     os.mkdir(hidden)
     try:
-        file = os.open(f"{hidden}/{FOLDER_IV}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o440)
-        with open(file, "wb", buffering=0) as out:
-            out.write(iv)
-            os.fsync(file)
+        make_local_file(f"{hidden}/{FOLDER_IV}", iv, 0o440)
         os.rename(hidden, place)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -292,16 +314,26 @@ class VaultTarget(StoreTarget):
             self._prepare()
         return super().write(data)
 
+    def discard(self) -> None:
+        """Take back what was written. The beginning of a file would be taken for a whole one."""
+        super().discard()
+        if self.file is None or self.is_parents or isinstance(self.file, AbstractBufferedFile):
+            return
+        with contextlib.suppress(Exception):
+            self.file.close()
+        self.fs.rm_file(self.name)
 
-class LocalTarget(VaultTarget):
+
+class LocalTarget(StoreTarget):
     """A new file of this machine, which gets its name once it is complete and synced."""
 
     def __init__(
         self, fs: Any, path: str, hidden: str, prepare: Callable[[], object], end: Callable[[], Any]
     ) -> None:
-        """Take the name that it gets, the one that it has until then, and what ends the writing."""
-        super().__init__(fs, hidden, {}, prepare)
+        """Take the name that it gets, the one until then, what comes first, and what comes last."""
+        super().__init__(fs, hidden, {})
         self._path = path
+        self._prepare = prepare
         self._end: Callable[[], Any] | None = end
 
     def _ended(self) -> None:
@@ -309,11 +341,19 @@ class LocalTarget(VaultTarget):
             self._end()
             self._end = None
 
+    def write(self, data: bytes) -> int | None:
+        """Write to the file, which holds nothing back that a forked process would write again."""
+        if self.file is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self.file = io.FileIO(os.open(self.name, flags, 0o666), "wb")
+        written: int = self.file.write(data)
+        return written
+
     def close(self) -> None:
         """Complete the file."""
-        self.file.flush()
         os.fsync(self.file.fileno())
         self.file.close()
+        self._prepare()
         os.replace(self.name, self._path)
         self._ended()
 
@@ -321,16 +361,18 @@ class LocalTarget(VaultTarget):
         """Leave nothing of it."""
         if self.file is not None:
             self.file.close()
-            with contextlib.suppress(OSError):
-                os.unlink(self.name)
+            if not self.is_parents:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.name)
         self._ended()
 
 
 class _Sealing:
     """Seals a text that comes in order, as VaultWriter writes it."""
 
-    def __init__(self, key: VaultKey, target: StoreTarget) -> None:
+    def __init__(self, key: VaultKey, name: str, target: StoreTarget) -> None:
         self._key = key
+        self._name = name
         self._target: StoreTarget | None = target
         self._left = bytearray()
         self._header = b""
@@ -338,18 +380,12 @@ class _Sealing:
 
     def _send(self, data: bytes) -> None:
         # A file below takes all that it is given, or fewer bytes and says so.
-        if self._target is None:
-            raise FailureError("the file: an earlier write failed", "write it anew")
         left = memoryview(data)
-        try:
-            while True:
-                written = self._target.write(bytes(left))
-                left = left[len(left) if written is None else written :]
-                if not left:
-                    return
-        except BaseException:
-            self._target = None
-            raise
+        while True:
+            written = self._target.write(bytes(left))
+            left = left[len(left) if written is None else written :]
+            if not left:
+                return
 
     def _seal(self, text_bytes: int) -> None:
         if not self._header:
@@ -362,13 +398,31 @@ class _Sealing:
 
     def write(self, text: Any) -> int:
         view = memoryview(text).cast("B")
-        for at in range(0, len(view), _RUN_BYTES):
-            self._left += view[at : at + _RUN_BYTES]
-            if len(self._left) >= _RUN_BYTES:
-                self._seal(len(self._left) // BLOCK_BYTES * BLOCK_BYTES)
+        with self._all_or_nothing():
+            for at in range(0, len(view), _RUN_BYTES):
+                self._left += view[at : at + _RUN_BYTES]
+                if len(self._left) >= _RUN_BYTES:
+                    self._seal(len(self._left) // BLOCK_BYTES * BLOCK_BYTES)
         return len(view)
 
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        # Nobody knows how much of a text was taken when a write was interrupted.
+        if self._target is None:
+            raise FailureError(f"{self._name}: an earlier write failed", "write it anew")
+        if self._target.is_parents:
+            raise FailureError(f"{self._name}: the process that opened it writes it")
+        try:
+            yield
+        except BaseException:
+            self._target = None
+            raise
+
     def commit(self) -> None:
+        with self._all_or_nothing():
+            self._finish()
+
+    def _finish(self) -> None:
         if self._left:
             self._seal(len(self._left))
         elif not self._header:
@@ -388,5 +442,5 @@ class VaultWriter(StoreWriter):
         self.name = name
         self._target = target
         self._position = 0
-        sealing: Any = _Sealing(key, target)
+        sealing: Any = _Sealing(key, name, target)
         self._writer = sealing
