@@ -728,3 +728,74 @@ def test_a_part_of_a_file_is_not_taken_for_a_whole_one(made: Made, local: OnThis
             with pytest.raises(paes.FailureError, match="one: an earlier write failed"):
                 call()
         assert local.fs().cat_file("one") == b"1"
+
+
+def remade(below: Any, root: str) -> VaultFileSystem:
+    """A file system of another process."""
+    below.__dict__.pop("_paes_vaults", None)
+    return VaultFileSystem(root, fs=below, passphrase=passphrase)
+
+
+def test_a_move_or_a_folder_replaces_no_folder(made: Made, local: OnThisMachine) -> None:
+    refused = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError)
+    for fs in (made.fs(), local.fs()):
+        fs.mkdir("other")
+        fs.pipe_file("other/file", b"other")
+        before = fs.cat(fs.find(""))
+        for call in (
+            lambda fs=fs: fs.mv("other", "folder"),
+            lambda fs=fs: fs.mv("other", "one"),
+            lambda fs=fs: fs.mv("one", "other"),
+            lambda fs=fs: fs.mkdir("one"),
+            lambda fs=fs: fs.mkdir("other"),
+            lambda fs=fs: fs.pipe_file("one/in", b""),
+            lambda fs=fs: fs.pipe_file("other", b""),
+            lambda fs=fs: fs.rm_file(LONG),
+            lambda fs=fs: fs.rmdir("one"),
+        ):
+            with pytest.raises(refused):
+                call()
+        again = remade(fs.fs, fs.root)
+        assert again.cat(again.find("")) == before
+        fs.cp_file("one", "one")
+        assert fs.cat_file("one") == b"1"
+
+
+def test_a_folder_with_what_nobody_can_read_is_not_empty(made: Made, local: OnThisMachine) -> None:
+    for fs in (
+        made.fs(passphrase=passphrase, skip_damaged_names=True),
+        local.fs(skip_damaged_names=True),
+    ):
+        fs.makedirs("new")
+        fs.fs.pipe_file(fs.vault.stored("new") + "/damaged", b"who knows")
+        assert fs.ls("new") == []
+        with pytest.raises(OSError, match="not empty"):
+            fs.rmdir("new")
+        assert fs.fs.cat_file(fs.vault.stored("new") + "/damaged") == b"who knows"
+        fs.fs.rm_file(fs.vault.stored("new") + "/damaged")
+        fs.rmdir("new")
+        assert not fs.exists("new")
+
+
+def test_a_folder_that_others_made_anew(made: Made, local: OnThisMachine) -> None:
+    for fs in (made.fs(), local.fs()):
+        fs.makedirs("new/in")
+        other = remade(fs.fs, fs.root)
+        other.rm("new", recursive=True)
+        other.mkdir("new")
+        fs.pipe_file("new/file", b"1")
+        assert other.cat_file("new/file") == b"1"
+        with pytest.raises(FileNotFoundError):
+            fs.mv("one", "new/in/one")
+
+
+def test_another_vault_in_the_place_of_one(made: Made, local: OnThisMachine) -> None:
+    for fs in (made.fs(), local.fs()):
+        assert fs.cat_file("one") == b"1"
+        fs.fs.rm(fs.root, recursive=True)
+        fs.fs.makedirs(fs.root)
+        stored_tree({"other": b"2"}, lambda path, data: fs.fs.pipe_file(f"{fs.root}/{path}", data))  # noqa: B023
+        with pytest.raises(paes.FailureError, match="another vault has taken its place"):
+            fs.pipe_file("new", b"1")
+        fs.pipe_file("new", b"1")
+        assert remade(fs.fs, fs.root).find("") == ["new", "other"]

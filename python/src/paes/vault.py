@@ -162,10 +162,10 @@ class VaultFileSystem(VaultChanges, Travelling):
     @property
     def vault(self) -> Vault:
         """Return the vault, and open it first if need be."""
-        if self._opened is None:
+        if self._opened is None or self._opened.is_gone:
             name = self._name_of_key()
             vault = None if name is None else self._kept.get(name)
-            if vault is None:
+            if vault is None or vault.is_gone:
                 vault = self._open_vault()
             if name is not None:
                 self._kept[name] = vault

@@ -48,6 +48,7 @@ class VaultChanges:
     ls: Any
     open: Any
     expand_path: Any
+    _fresh: Callable[[list[str]], list[Any]]
     _parent: Callable[[str], str]
     _strip_protocol: Callable[[Any], Any]
 
@@ -75,24 +76,44 @@ class VaultChanges:
         # Stores make folders as they are needed, and so do those who use them.
         if not self._is_local or self.fs.auto_mkdir:
             self.makedirs(self._parent(path), exist_ok=True)
-        folder, place, encoded = self._place(path)
+        end = claim(self.root) if self._is_local else None
+        try:
+            if self._is_folder(path):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            folder, place, encoded = self._place(path)
+        except BaseException:
+            if end is not None:
+                end()
+            raise
 
         def prepare() -> None:
             self._hold_name(folder, place, encoded)
 
         target: StoreTarget
-        if self._is_local:
-            end = claim(self.root)
-            hidden = self._hidden(folder)
-            target = LocalTarget(self.fs, place, hidden, prepare, end)
+        if end is not None:
+            target = LocalTarget(self.fs, place, self._hidden(folder), prepare, end)
         else:
             target = VaultTarget(self.fs, place, options, prepare)
         return VaultWriter(self.vault.key, path, target)
 
     def _place(self, path: str) -> tuple[StoredFolder, str, bytes]:
         """Return a path's folder, where it is stored, and of a long name the encoded one."""
-        folder, stored, encoded = self.vault.names(path)
+        folder, stored, encoded = self.vault.names(path, now=True)
         return folder, joined(folder.path, stored), encoded
+
+    def _type_now(self, path: str) -> str | None:
+        """Return what has a path: a "file", a "directory", something "other", or None: nothing."""
+        [found] = self._fresh([path])
+        for error, kind in (
+            (FileNotFoundError, None),
+            (IsADirectoryError, "directory"),
+            (UsageError, "other"),
+        ):
+            if isinstance(found, error):
+                return kind
+        if isinstance(found, Exception):
+            raise found
+        return "file"
 
     def _hidden(self, folder: StoredFolder) -> str:
         return joined(folder.path, os.fsdecode(self.vault.key.new_unfinished_name()))
@@ -114,28 +135,30 @@ class VaultChanges:
             self.makedirs(self._parent(path), exist_ok=True)
         if not path:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.root)
-        folder, place, encoded = self._place(path)
-        try:
-            make = self._make_local if self._is_local else self._make_in_store
-            iv = make(path, folder, place, encoded)
-        except FileExistsError:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+        with ended(claim(self.root) if self._is_local else None):
+            folder, place, encoded = self._place(path)
+            try:
+                make = self._make_local if self._is_local else self._make_in_store
+                iv = make(path, folder, place, encoded)
+            except FileExistsError:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
         self.fs.invalidate_cache(folder.path)
         self.vault.keep(path, StoredFolder(place, iv))
 
     def _make_local(self, _: str, folder: StoredFolder, place: str, encoded: bytes) -> bytes:
-        with ended(claim(self.root)):
-            if os.path.lexists(place):
-                raise FileExistsError(place)
-            self._hold_name(folder, place, encoded)
-            if not self.vault.key.has_folder_ivs:
-                os.mkdir(place)
-                return bytes(IV_BYTES)
-            iv = self.vault.key.new_folder_iv()
-            make_local_folder(self._hidden(folder), place, iv)
-            return iv
+        if os.path.lexists(place):
+            raise FileExistsError(place)
+        self._hold_name(folder, place, encoded)
+        if not self.vault.key.has_folder_ivs:
+            os.mkdir(place)
+            return bytes(IV_BYTES)
+        iv = self.vault.key.new_folder_iv()
+        make_local_folder(self._hidden(folder), place, iv)
+        return iv
 
     def _make_in_store(self, path: str, folder: StoredFolder, place: str, encoded: bytes) -> bytes:
+        if self._type_now(path) is not None:
+            raise FileExistsError(place)
         self._hold_name(folder, place, encoded)
         if not self.vault.key.has_folder_ivs:
             self.fs.makedirs(place, exist_ok=True)
@@ -170,37 +193,44 @@ class VaultChanges:
 
     def rmdir(self, path: str) -> None:
         """Remove an empty folder."""
-        path = self._strip_protocol(path)
-        if self.ls(path, detail=False):
-            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
-        self._remove_folder(path)
+        self._remove_folder(self._strip_protocol(path), only_if_empty=True)
 
-    def _remove_folder(self, path: str) -> None:
+    def _remove_folder(self, path: str, *, only_if_empty: bool = False) -> None:
         if not path:
             raise UsageError("vault: its root cannot be removed")
-        folder, place, encoded = self._place(path)
-        if self._is_local:
-            with ended(claim(self.root)):
+        with ended(claim(self.root) if self._is_local else None):
+            folder, place, encoded = self._place(path)
+            kind = self._type_now(path)
+            if kind is None:
+                raise not_found(path)
+            if kind != "directory":
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            if only_if_empty and not self.vault.is_empty(path):
+                raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+            if self._is_local:
                 hidden = self._hidden(folder)
                 os.rename(place, hidden)
                 self.vault.forget(path)
                 self._lose_name(place, encoded)
                 shutil.rmtree(hidden)
-        else:
-            self.fs.rm(place, recursive=True)
-            self.vault.forget(path)
-            self._lose_name(place, encoded)
+            else:
+                self.fs.rm(place, recursive=True)
+                self.vault.forget(path)
+                self._lose_name(place, encoded)
         self.fs.invalidate_cache(folder.path)
 
     def rm_file(self, path: str) -> None:
         """Remove a file."""
         path = self._strip_protocol(path)
-        _, place, encoded = self._place(path)
         with ended(claim(self.root) if self._is_local else None):
-            try:
-                self.fs.rm_file(place)
-            except FileNotFoundError:
-                raise not_found(path) from None
+            _, place, encoded = self._place(path)
+            # A store may say nothing when it has no such file.
+            kind = self._type_now(path)
+            if kind is None and not (self._is_local and os.path.islink(place)):
+                raise not_found(path)
+            if kind == "directory":
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            self.fs.rm_file(place)
             self._lose_name(place, encoded)
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
@@ -216,14 +246,19 @@ class VaultChanges:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), one)
 
     def mv(self, path1: str, path2: str, **_: Any) -> None:
-        """Give a file or a folder another path. A file that has it already is replaced."""
+        """Give a file or a folder another path. A file replaces the one that has it already."""
         path1, path2 = self._strip_protocol(path1), self._strip_protocol(path2)
         if f"{path2}/".startswith(f"{path1}/"):
             raise UsageError(f"{path2}: lies in {path1}, or is it")
-        from_folder, place, from_encoded = self._place(path1)
-        to_folder, to, to_encoded = self._place(path2)
-        is_folder = self.info(path1)["type"] == "directory"
         with ended(claim(self.root) if self._is_local else None):
+            from_folder, place, from_encoded = self._place(path1)
+            to_folder, to, to_encoded = self._place(path2)
+            kind, replaced = self._type_now(path1), self._type_now(path2)
+            if kind is None:
+                raise not_found(path1)
+            is_folder = kind == "directory"
+            if replaced is not None and (is_folder or replaced == "directory"):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path2)
             self._hold_name(to_folder, to, to_encoded)
             if self._is_local:
                 os.rename(place, to)
@@ -246,6 +281,8 @@ class VaultChanges:
 
     def cp_file(self, path1: str, path2: str, **_: Any) -> None:
         """Copy a file, which gets an id of its own and is encrypted anew."""
+        if self._strip_protocol(path1) == self._strip_protocol(path2):
+            return
         if self.isdir(path1):
             self.makedirs(path2, exist_ok=True)
             return

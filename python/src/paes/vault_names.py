@@ -113,6 +113,8 @@ class Vault:
         self.fs = fs
         self.root = StoredFolder(root, root_iv)
         self.key = key
+        # Whether another vault has taken this one's place.
+        self.is_gone = False
         self._lock = ProcessLock()
         self._folders: dict[str, StoredFolder] = {}
 
@@ -128,6 +130,24 @@ class Vault:
             found = StoredFolder(stored, self.read_iv(stored, path))
             self.keep(path, found)
         return found
+
+    def folder_now(self, path: str) -> StoredFolder:
+        """Return the folder of a path as it is now, which takes one read.
+
+        Others may have made it anew since its IV was read. A name under the old one would be lost.
+        """
+        folder = self.folder(path)
+        try:
+            iv = self.read_iv(folder.path, path)
+        except FileNotFoundError:
+            iv = b""
+        if iv == folder.iv:
+            return folder
+        self.forget()
+        if path:
+            return self.folder(path)
+        self.is_gone = True
+        raise FailureError(f"{folder.path}: another vault has taken its place", "open it anew")
 
     def keep(self, path: str, folder: StoredFolder) -> None:
         """Remember where a folder is stored."""
@@ -160,12 +180,24 @@ class Vault:
             raise iv
         return sound_iv(iv, path or "the vault")
 
-    def names(self, path: str) -> tuple[StoredFolder, str, bytes]:
-        """Return a path's folder, its stored name, and of a long name the encoded one."""
+    def names(self, path: str, *, now: bool = False) -> tuple[StoredFolder, str, bytes]:
+        """Return a path's folder, its stored name, and of a long name the encoded one.
+
+        With `now`, the folder is looked at again.
+        """
         above, name = parted(path)
-        folder = self.folder(above)
+        folder = self.folder_now(above) if now else self.folder(above)
         stored, encoded = self.key.stored_name(os.fsencode(name), folder.iv, not above)
         return folder, os.fsdecode(stored), encoded
+
+    def is_empty(self, path: str) -> bool:
+        """Return whether nothing is stored in a folder, whether or not its name can be read."""
+        stored = self.stored(path)
+        self.fs.invalidate_cache(stored)
+        names = [parted(name.rstrip("/"))[1] for name in self.fs.ls(stored, detail=False)]
+        kinds = {self.key.kind_of(os.fsencode(name), not path) for name in names}
+        own = parted(stored)[1]  # stores have files that stand for folders
+        return own not in names and not kinds & {"name", "long_name"}
 
     def stored(self, path: str) -> str:
         """Return where something is or would be stored."""
