@@ -30,7 +30,7 @@ import paes
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
 
-from paes.vault import VaultFileSystem, VaultKey  # noqa: E402
+from paes.vault import VaultFileSystem, VaultKey, _master_key_of  # noqa: E402
 
 PROGRAM = os.environ.get("PAES", "")
 
@@ -799,3 +799,45 @@ def test_another_vault_in_the_place_of_one(made: Made, local: OnThisMachine) -> 
             fs.pipe_file("new", b"1")
         fs.pipe_file("new", b"1")
         assert remade(fs.fs, fs.root).find("") == ["new", "other"]
+
+
+def test_another_configuration_in_the_place_of_one(local: OnThisMachine) -> None:
+    fs = local.fs()
+    assert fs.cat_file("one") == b"1"
+    (local.vault / "gocryptfs.conf").write_bytes(b"{}")
+    with pytest.raises(paes.CorruptError, match="is not a configuration"):
+        VaultFileSystem(str(local.vault), fs=fs.fs, passphrase=passphrase).ls("")
+
+
+def test_files_that_are_replaced_while_they_are_fetched(made: Made) -> None:
+    fs = made.fs()
+    key = opened()
+    real = fs.fs.cat_ranges
+
+    def replaced(text: bytes) -> Any:
+        def cat_ranges(*arguments: Any, **options: Any) -> Any:
+            header = key.new_header()
+            made.hold(made.places["more"], header + key.seal_blocks(header, 0, text))
+            with mock.patch.object(fs.fs, "cat_ranges", real):
+                return real(*arguments, **options)
+
+        return cat_ranges
+
+    for text in (b"short", varied_bytes(9000), varied_bytes(100_000), b"x"):
+        with mock.patch.object(fs.fs, "cat_ranges", replaced(text)):
+            assert fs.cat(["one", "more"]) == {"one": b"1", "more": text}
+        assert fs.cat_file("more") == text
+
+
+def test_the_digits_of_a_master_key_are_wiped(folder: Path) -> None:
+    (folder / "key").write_text(MASTER_KEY)
+    kept = []
+
+    class Kept(bytearray):
+        def __getitem__(self, at: Any) -> Any:
+            kept.append(super().__getitem__(at))
+            return kept[-1]
+
+    with mock.patch("paes.vault.bytearray", Kept, create=True):
+        assert _master_key_of(str(folder / "key")) == bytes.fromhex(MASTER_KEY)
+    assert not any(MASTER_KEY.encode() in bytes(one) for one in kept if not isinstance(one, int))

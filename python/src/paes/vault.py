@@ -8,6 +8,7 @@ For example: `fsspec.open("paes-vault://folder/file::s3://bucket/vault", **{"pae
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import re
@@ -51,6 +52,18 @@ _DIGITS = 64
 _MASTER_KEY = re.compile(rb"[\s-]*(?:[0-9a-fA-F][\s-]*){64}")
 
 
+def _differ(one: Entry, other: Entry) -> bool:
+    """Return whether two answers for one path tell of two files."""
+    names = ("size", "ETag", "LastModified", "mtime", "ino", "created")
+    return [one.get(name) for name in names] != [other.get(name) for name in names]
+
+
+def _mark_of(path: str) -> tuple[str | int, ...]:
+    """Return what changes with a file of this machine."""
+    status = os.stat(path)
+    return path, status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+
+
 def _refuse_key(path: Any) -> None:
     # It would be seen in messages, and travel.
     if path is not None and _MASTER_KEY.fullmatch(os.fsencode(path)) and not os.path.exists(path):
@@ -69,7 +82,7 @@ def _master_key_of(path: str) -> bytearray:
         if not _MASTER_KEY.fullmatch(memoryview(text)[:got]):
             raise UsageError(f"{path}: holds no master key: that is {_DIGITS} hexadecimal digits")
         key, digits = bytearray(_DIGITS // 2), 0
-        for character in text[:got]:
+        for character in memoryview(text)[:got]:  # a slice would be a copy
             value = b"0123456789abcdef".find(character | 0x20) if character > 0x2F else -1
             if value >= 0:
                 key[digits // 2] |= value << (0 if digits % 2 else 4)
@@ -184,11 +197,13 @@ class VaultFileSystem(VaultChanges, Travelling):
                 continue
             named: Any = None
             if option.endswith("_file"):
-                status = os.stat(path := self._path(option))
-                named = path, status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+                named = _mark_of(self._path(option))
             elif callable(source):
                 named = source
-            config = None if self._config is None else os.fspath(self._config)
+            config: Any = None if self._config is None else os.fspath(self._config)
+            if config is None and isinstance(self.fs, LocalFileSystem):
+                with contextlib.suppress(OSError):  # which the opening says
+                    config = _mark_of(joined(self.root, CONFIGURATION))
             return named and (self.root, option, named, config, self._max_work_factor, self._kernel)
         raise UsageError("vault: nothing given could open it", "give a passphrase_file")
 
@@ -378,10 +393,7 @@ class VaultFileSystem(VaultChanges, Travelling):
 
         def look_again() -> StoredFile | None:
             now = self._fresh_one(path)
-            names = ("size", "ETag", "LastModified", "mtime", "ino", "created")
-            if [now.get(name) for name in names] == [entry.get(name) for name in names]:
-                return None
-            return self._stored_file(path, now)
+            return self._stored_file(path, now) if _differ(now, entry) else None
 
         return VaultReader(self.vault.key, self._stored_file(path, entry), look_again)
 
@@ -426,11 +438,40 @@ class VaultFileSystem(VaultChanges, Travelling):
 
         No gap between ranges is read, and a file's header once.
         """
-        by_path = ranges_by_path(paths, starts, ends)
-        plain = [self._strip_protocol(path) for path in by_path]
-        found: list[Any] = [None] * len(paths)
+        by_path: dict[str, list[Any]] = {}
+        for path, ranges in ranges_by_path(paths, starts, ends).items():
+            by_path.setdefault(self._strip_protocol(path), []).extend(ranges)
+        entries = dict(zip(by_path, self._fresh(list(by_path)), strict=True))
+        found = self._texts(by_path, entries)
+        # A file that was replaced since its length was asked for is read once more.
+        failed = [
+            path
+            for path, ranges in by_path.items()
+            if not isinstance(entries[path], Exception)
+            and any(isinstance(found[place], Exception) for place, _, _ in ranges)
+        ]
+        if failed:
+            fresh = dict(zip(failed, self._fresh(failed), strict=True))
+            changed = {
+                path: by_path[path]
+                for path, entry in fresh.items()
+                if isinstance(entry, Exception) or _differ(entry, entries[path])  # type: ignore[arg-type]
+            }
+            found.update(self._texts(changed, fresh))
+        texts = [found[place] for place in range(len(paths))]
+        for text in texts:
+            if isinstance(text, BaseException) and on_error != "return":
+                raise text
+        return texts
+
+    def _texts(
+        self, by_path: dict[str, list[Any]], entries: dict[str, Entry | Exception]
+    ) -> dict[int, Any]:
+        """Return ranges of files, or what kept each from being read, by their places."""
+        found: dict[int, Any] = {}
         plan = RangePlan(self.vault.key)
-        for path, ranges, entry in zip(plain, by_path.values(), self._fresh(plain), strict=True):
+        for path, ranges in by_path.items():
+            entry = entries[path]
             for place, start, end in ranges:
                 if isinstance(entry, Exception):
                     found[place] = entry
@@ -440,9 +481,5 @@ class VaultFileSystem(VaultChanges, Travelling):
         if plan.ranges:
             names, begins, untils = (list(column) for column in zip(*plan.ranges, strict=True))
             got = self.fs.cat_ranges(names, begins, untils, on_error="return")
-        for place, text in plan.texts(got):
-            found[place] = text
-        for text in found:
-            if isinstance(text, BaseException) and on_error != "return":
-                raise text
+        found.update(plan.texts(got))
         return found
