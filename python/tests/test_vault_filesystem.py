@@ -254,6 +254,9 @@ def test_what_opens_nothing(made: Made, folder: Path) -> None:
     assert "the key itself is given" in given
     assert MASTER_KEY not in given
     assert "31 bytes" in why(paes.UsageError, master_key=b"k" * 31)
+    assert "returned None" in why(paes.UsageError, passphrase=lambda: None)
+    assert "returned None" in why(paes.UsageError, master_key=lambda: None)
+    assert "not bytes" in why(TypeError, passphrase=b"bytes")
     why(FileNotFoundError, master_key=b"k" * 32)  # nothing has a name under it
     assert "work factor 10, above the limit" not in why(
         paes.UsageError, passphrase=passphrase, max_work_factor=9

@@ -37,7 +37,8 @@ for _secret in (CobblestoneKey, Identity, Passphrase, VaultKey):
     copyreg.pickle(_secret, _refuse_to_pickle)
 
 
-def _passphrase(given: PassphraseLike) -> Passphrase | None:
+def passphrase_of(given: PassphraseLike) -> Passphrase | None:
+    """Make a passphrase of what was given as one."""
     if given is None or isinstance(given, Passphrase):
         return given
     if isinstance(given, str):
@@ -97,7 +98,7 @@ def seal_for(
     """Collect what to encrypt for."""
     return _paes.SealFor(
         recipients=recipients_of(recipients),
-        passphrase=_passphrase(passphrase),
+        passphrase=passphrase_of(passphrase),
         key=key,
         key_bits=key_bits,
     )
@@ -112,7 +113,7 @@ def open_with(
     """Collect what may open a file."""
     return _paes.OpenWith(
         identities=_identities(identity),
-        passphrase=_passphrase(passphrase),
+        passphrase=passphrase_of(passphrase),
         key=key,
         max_work_factor=max_work_factor,
     )

@@ -23,7 +23,7 @@ from paes._paes import Passphrase, VaultKey
 from paes.awaited import ranges_by_path
 from paes.errors import UsageError
 from paes.filesystem import is_awaited
-from paes.keys import path_here, returned
+from paes.keys import passphrase_of, path_here, returned
 from paes.sources import ranges_of
 from paes.stored import Range, StoredFile
 from paes.travelling import Travelling
@@ -235,10 +235,11 @@ class VaultFileSystem(VaultChanges, Travelling):
                 if self._sources["master_key_file"] is not None:
                     master_key[:] = bytes(len(master_key))
         if self._sources["passphrase_file"] is not None:
-            passphrase = Passphrase.load(self._path("passphrase_file"))
+            passphrase: Passphrase | None = Passphrase.load(self._path("passphrase_file"))
         else:
-            given = returned(self._sources["passphrase"])
-            passphrase = given if isinstance(given, Passphrase) else Passphrase(given)
+            passphrase = passphrase_of(returned(self._sources["passphrase"]))
+        if passphrase is None:
+            raise UsageError("vault: the function that should return its key returned None")
         return VaultKey.open(
             configuration, passphrase, max_work_factor=self._max_work_factor, **how
         )
@@ -279,11 +280,11 @@ class VaultFileSystem(VaultChanges, Travelling):
         except (FileNotFoundError, NotADirectoryError):
             raise not_found(path) from None
 
-    def exists(self, path: str, **_: Any) -> bool:
+    def exists(self, path: str, **options: Any) -> bool:
         """Return whether something has this path. What no file can have as a name has none."""
         _ = self.vault  # or says what keeps it from being opened
         try:
-            self.info(path)
+            self.info(path, **options)
         except (FileNotFoundError, UsageError):
             return False
         return True

@@ -229,7 +229,8 @@ _PATIENCE_S = 10.0
 def claim(vault: str) -> Callable[[], None]:
     """Wait until no mount and no `paes vault put` writes to a vault of this machine.
 
-    Returns what ends the claim, which keeps them away but not other writers of this kind.
+    Returns what ends the claim. Those that begin later do not wait for it, and neither do other
+    writers of this kind.
     """
     folder = os.open(vault, os.O_RDONLY | os.O_DIRECTORY)
     until = time.monotonic() + _PATIENCE_S
@@ -378,55 +379,53 @@ class _Sealing:
         self._header = b""
         self._blocks = 0
 
-    def _send(self, data: bytes) -> None:
+    @staticmethod
+    def _send(target: StoreTarget, data: bytes) -> None:
         # A file below takes all that it is given, or fewer bytes and says so.
         left = memoryview(data)
         while True:
-            written = self._target.write(bytes(left))
+            written = target.write(bytes(left))
             left = left[len(left) if written is None else written :]
             if not left:
                 return
 
-    def _seal(self, text_bytes: int) -> None:
+    def _seal(self, target: StoreTarget, text_bytes: int) -> None:
         if not self._header:
             self._header = self._key.new_header()
-            self._send(self._header)
+            self._send(target, self._header)
         text = bytes(self._left[:text_bytes])
-        self._send(self._key.seal_blocks(self._header, self._blocks, text))
+        self._send(target, self._key.seal_blocks(self._header, self._blocks, text))
         self._blocks += -(-text_bytes // BLOCK_BYTES)
         del self._left[:text_bytes]
 
     def write(self, text: Any) -> int:
         view = memoryview(text).cast("B")
-        with self._all_or_nothing():
+        with self._all_or_nothing() as target:
             for at in range(0, len(view), _RUN_BYTES):
                 self._left += view[at : at + _RUN_BYTES]
                 if len(self._left) >= _RUN_BYTES:
-                    self._seal(len(self._left) // BLOCK_BYTES * BLOCK_BYTES)
+                    self._seal(target, len(self._left) // BLOCK_BYTES * BLOCK_BYTES)
         return len(view)
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _all_or_nothing(self) -> Iterator[StoreTarget]:
         # Nobody knows how much of a text was taken when a write was interrupted.
         if self._target is None:
             raise FailureError(f"{self._name}: an earlier write failed", "write it anew")
         if self._target.is_parents:
             raise FailureError(f"{self._name}: the process that opened it writes it")
         try:
-            yield
+            yield self._target
         except BaseException:
             self._target = None
             raise
 
     def commit(self) -> None:
-        with self._all_or_nothing():
-            self._finish()
-
-    def _finish(self) -> None:
-        if self._left:
-            self._seal(len(self._left))
-        elif not self._header:
-            self._send(b"")  # a file without text is empty
+        with self._all_or_nothing() as target:
+            if self._left:
+                self._seal(target, len(self._left))
+            elif not self._header:
+                self._send(target, b"")  # a file without text is empty
 
     def abandon(self) -> None:
         self._left.clear()
