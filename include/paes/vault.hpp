@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vaults in the format of gocryptfs (version 2; github.com/rfjakob/gocryptfs, Documentation), for
-// those who store the files themselves, in an object store for example: what is encrypted in names
-// and in contents. It reads and writes no files. `paes vault` does that in a folder, and the Python
-// package on file systems of fsspec.
+// those who store the files themselves, in an object store for example. It encrypts and decrypts
+// names and content, and reads and writes no files. `paes vault` does that in a folder, and the
+// Python package on file systems of fsspec.
 //
 //   const paes::VaultKey key = paes::VaultKey::open(configuration, passphrase);
 //   const std::string stored = key.stored_name("notes.txt", folder_iv, false).stored;
@@ -42,24 +42,24 @@ inline constexpr std::size_t vault_max_configuration_bytes = std::size_t{64} << 
 // The text of each block, except the last one of a file, which may be shorter.
 inline constexpr std::size_t vault_block_bytes = 4096;
 
-// Under which names in one folder are encrypted. All zeros in vaults whose folders have no IVs.
+// The IV that encrypts the names in one folder. It is all zeros in vaults whose folders have none.
 using VaultFolderIv = std::array<std::uint8_t, 16>;
-// How a stored file begins that has text: a version and the file's random id. Each block is
-// authenticated together with the id and its own number.
+// The beginning of each stored file that has text: a version and the file's random id. Each block
+// is authenticated together with the id and its own number.
 using VaultFileHeader = std::array<std::uint8_t, 18>;
 
-// What something stored in a folder is, by its name alone.
+// What a stored name means. The name alone tells it.
 enum class VaultEntryKind : int {
   name,            // a file or folder, whose name decrypts
   long_name,       // one whose encoded name is in a file beside it
   long_name_file,  // that file
   folder_iv,
   configuration,  // which is there in the root alone
-  unfinished,     // what paes has not completed yet, or removes: it belongs to nobody
+  unfinished,     // what paes has not completed, or is removing; users do not see it
 };
 
-// Under which name something is stored. An encoded name that is too long is replaced by its hash
-// and kept in a file beside it, named `stored` + vault_long_name_suffix.
+// The name of a file or folder as it is stored. A hash replaces an encoded name that is too long,
+// which is then kept in a file beside it, named `stored` + vault_long_name_suffix.
 struct VaultName {
   std::string stored;
   std::string encoded = {};  // empty unless the name is a long one
@@ -81,16 +81,16 @@ struct VaultKeyOptions {
 // wiped with the last copy. Any number of threads may use it, and so may a forked child.
 class PAES_API VaultKey {
  public:
-  // Opens a configuration with the passphrase. Throws Error(corrupt) for what is none, Error(usage)
-  // for an empty passphrase and for options out of range, Error(failure) for a version or feature
-  // that paes does not read, for a cost above the limit, and once `cancel` is requested, and
-  // Error(wrong_key) for another passphrase.
+  // Opens a configuration with the passphrase. Throws Error(corrupt) if the text is no
+  // configuration, Error(wrong_key) if the passphrase is another one, and Error(usage) if it is
+  // empty or an option is out of range. Throws Error(failure) for a version or feature that paes
+  // does not read, for a cost above the limit, and once `cancel` is requested.
   [[nodiscard]] static VaultKey open(std::span<const std::uint8_t> configuration,
                                      const Passphrase& passphrase,
                                      const VaultKeyOptions& options = {});
-  // Takes the master key itself (32 bytes; Error(usage) for another length), and of the
-  // configuration how the vault was made. Nothing tells here whether it is this vault's key, but no
-  // name and no block decrypts under another.
+  // Takes the master key itself (32 bytes; Error(usage) for another length). The configuration
+  // only tells how the vault was made. Nothing tells here whether the key is this vault's, but no
+  // block opens under another.
   [[nodiscard]] static VaultKey with_master_key(std::span<const std::uint8_t> configuration,
                                                 std::span<const std::uint8_t> master_key,
                                                 const VaultKeyOptions& options = {});
@@ -101,8 +101,9 @@ class PAES_API VaultKey {
   // Names. A name has 1 to 255 bytes without '/' and zero bytes, and is neither "." nor "..".
 
   [[nodiscard]] VaultEntryKind kind_of(std::string_view stored, bool is_in_root) const noexcept;
-  // Under which name `name` is or would be stored. Throws Error(usage) for what is no name, and for
-  // those that a vault with plain names keeps for itself, one of them in the root alone.
+  // The stored name of `name`. Throws Error(usage) if no file can have that name. In a vault with
+  // plain names it does so, too, for the names that the vault keeps for itself: those of unfinished
+  // files, and gocryptfs.conf in the root.
   [[nodiscard]] VaultName stored_name(std::string_view name, const VaultFolderIv& iv,
                                       bool is_in_root) const;
   // The name of what is stored as a VaultEntryKind::name. Throws Error(corrupt) if it is damaged or

@@ -116,11 +116,11 @@ void add_vault(nb::module_& module) {
                   "Opens the text of a gocryptfs.conf. Raises WrongKeyError, CorruptError, "
                   "UsageError, and FailureError for what paes does not read and for a passphrase "
                   "that would cost more than scrypt with N = 2**max_work_factor.")
-      .def_static("with_master_key", &with_master_key, nb::arg("configuration"),
-                  nb::arg("master_key"), nb::kw_only(), nb::arg("kernel") = "auto",
-                  nb::arg("name") = "gocryptfs.conf",
-                  "Takes the master key, 32 bytes. Nothing tells whether it is this vault's, but "
-                  "nothing decrypts under another.")
+      .def_static(
+          "with_master_key", &with_master_key, nb::arg("configuration"), nb::arg("master_key"),
+          nb::kw_only(), nb::arg("kernel") = "auto", nb::arg("name") = "gocryptfs.conf",
+          "Takes the master key, 32 bytes. Nothing tells whether it is this vault's, but no "
+          "block opens under another.")
       .def_prop_ro("has_plain_names", &VaultKey::has_plain_names,
                    "Whether names are not encrypted.")
       .def_prop_ro("has_folder_ivs", &VaultKey::has_folder_ivs,

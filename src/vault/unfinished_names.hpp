@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under which names a volume stores what is not complete yet, or no longer. They are paes's own.
-// Readers of the format take such a name for the file of some long name, and pass over it. In a
-// volume with plain names they pass over nothing; there only paes does not show it.
+// The stored names of files that are not complete yet, and of what is being removed. Only paes uses
+// such names. Other readers of the format take one for the file of some long name, and do not show
+// it. In a volume with plain names they show it, and only paes does not.
 #pragma once
 
 #include <string>

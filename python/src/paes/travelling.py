@@ -36,7 +36,8 @@ class Travelling(AbstractFileSystem):  # type: ignore[misc]
 
     @property
     def _fs_token(self) -> str:
-        # The same for equal options, in every process. Of a secret, nothing but the object counts.
+        # Equal options give equal tokens, in every process. A secret's object counts, and not what
+        # it contains.
         public = {name: value for name, value in self.storage_options.items() if name != "fs"}
         try:
             self._refuse_secrets()

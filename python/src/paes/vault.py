@@ -46,7 +46,7 @@ from paes.vault_names import (
 
 __all__ = ["VaultFileSystem", "VaultKey"]
 
-# So many vaults on one file system are kept open.
+# The number of vaults that one file system keeps open.
 _KEPT = 64
 _DIGITS = 64
 _MASTER_KEY = re.compile(rb"[\s-]*(?:[0-9a-fA-F][\s-]*){64}")
@@ -156,7 +156,7 @@ class VaultFileSystem(VaultChanges, Travelling):
         self._skip_damaged_names = skip_damaged_names
         self._opened: Vault | None = None
         # Each address makes a new object of this class, but mostly finds the object below again.
-        # So each process derives a passphrase's key once, and reads the IV of each folder once.
+        # What is kept there lets each process derive a passphrase's key once.
         below = object.__getattribute__(fs, "__dict__")
         self._kept: dict[Any, Vault] = below.setdefault("_paes_vaults", {})
 

@@ -25,7 +25,7 @@ from paes.vault_names import FOLDER_IV, open_local
 
 BLOCK_BYTES = 4096
 HEADER_BYTES = 18
-# The writer seals this much at once.
+# The bytes that the writer seals at once.
 _RUN_BYTES = 1 << 20
 
 
@@ -76,7 +76,7 @@ class _Asked(NamedTuple):
 
 
 class RangePlan:
-    """What ranges of several files take, to be fetched in one go."""
+    """The stored bytes that ranges of several files need, to be fetched in one go."""
 
     def __init__(self, key: VaultKey) -> None:
         """Want nothing yet."""
