@@ -651,6 +651,9 @@ def test_links_and_pipes_are_refused(local: OnThisMachine, folder: Path) -> None
         with pytest.raises(paes.UsageError, match="folder: is a symbolic link"):
             call()
     assert not local.fs().exists("folder/large")
+    local.fs().rm("folder", recursive=True)
+    assert (folder / "elsewhere" / "gocryptfs.diriv").exists()
+    assert not local.fs().exists("folder")
 
 
 def test_a_long_name_is_there_whole_or_not_at_all(local: OnThisMachine) -> None:

@@ -343,10 +343,10 @@ class VaultFileSystem(VaultChanges, Travelling):
 
     @staticmethod
     def _readable(path: str, entry: Entry) -> Entry | Exception:
-        if entry["type"] == "directory":
-            return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if entry.get("islink"):
             return is_link(path)
+        if entry["type"] == "directory":
+            return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if entry["type"] != "file" or entry["size"] is None:
             return is_not_regular(path)
         return entry
