@@ -332,10 +332,19 @@ def test_a_distilled_result_of_a_gpu_gives_the_same_report(of_a_gpu, tmp_path):
     assert markdown.make(all_experiments(), [before]) == markdown.make(all_experiments(), [after])
 
 
-@pytest.mark.parametrize("path", sorted(BENCH.glob("results/*.json")), ids=lambda path: path.stem)
-def test_committed_results_are_distilled(path):
-    made = distil.distilled(json.loads(path.read_text()), all_experiments())
-    assert tables.dump(made) == path.read_text()
+def test_the_check_finds_a_result_with_more_than_the_report_shows(tmp_path):
+    small = tmp_path / "result.json"
+    shutil.copy(RECORDED[0], small)
+    assert run("distil", "--check", "--folder", tmp_path).returncode == 0
+    document = tables.unpack(json.loads(small.read_text()))
+    entry = next(iter(document["experiments"].values()))
+    entry["measurements"].append({**entry["measurements"][0], "quantity": "what nobody shows"})
+    more = tables.dump(tables.pack(document))
+    small.write_text(more)
+    found = run("distil", "--check", "--folder", tmp_path)
+    assert found.returncode == 1 and str(small) in found.stderr and small.read_text() == more
+    assert run("distil", small, "--folder", tmp_path).returncode == 0
+    assert run("distil", "--check", "--folder", tmp_path).returncode == 0
 
 
 def test_committed_results_are_small():
