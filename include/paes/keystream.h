@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keystream engine for C: what paes/keystream.hpp and paes/nonces.hpp say applies here, too.
- * Only paes_keystream_idle() returns something other than a code. */
+ * A function returns a code unless its comment says what else. */
 #ifndef PAES_KEYSTREAM_H
 #define PAES_KEYSTREAM_H
 

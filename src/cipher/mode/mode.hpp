@@ -2,8 +2,8 @@
 // The modes of operation as one table: a mode is a formula, out = post ^ F(pre), with F the block
 // cipher forward or inverse. Electronic codebook, CBC, CFB (whole blocks), OFB and counter mode are
 // SP 800-38A, section 6; XTS is IEEE 1619, section 5, which SP 800-38E approves. GCM is counter
-// mode and a hash (cipher/mode/gcm_blocks.hpp). A new mode is a new row here, and kernels get it
-// from here.
+// mode and a hash (cipher/mode/gcm_blocks.hpp). The kernels of instruction sets get a new mode from
+// its row here. CONTRIBUTING.md says who else must know it.
 #pragma once
 
 #include <iterator>
