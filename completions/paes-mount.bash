@@ -34,14 +34,6 @@ _paes_mount() {
     nothing) ;;
     folders) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     *)
-      if [[ $takes == encrypted ]]; then
-        # Encrypted files first; any file when there is none.
-        mapfile -t COMPREPLY < <(
-          compgen -f -X '!*.paes' -- "$current"
-          compgen -f -X '!*.age' -- "$current"
-        )
-        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
-      fi
       if ((${#COMPREPLY[@]} == 0)); then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
       fi

@@ -83,6 +83,7 @@ _paes_mpi() {
         mapfile -t COMPREPLY < <(
           compgen -f -X '!*.paes' -- "$current"
           compgen -f -X '!*.age' -- "$current"
+          compgen -f -X '!*.cobblestone' -- "$current"
         )
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
       fi

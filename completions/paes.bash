@@ -214,6 +214,7 @@ _paes() {
         mapfile -t COMPREPLY < <(
           compgen -f -X '!*.paes' -- "$current"
           compgen -f -X '!*.age' -- "$current"
+          compgen -f -X '!*.cobblestone' -- "$current"
         )
         mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
       fi

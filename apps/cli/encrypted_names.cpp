@@ -5,23 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <string_view>
-#include <vector>
 
 #include "cli/report.hpp"
 
 namespace paes::cli {
 
-namespace {
-
-std::vector<std::string> suffixes() {
+std::vector<std::string> encrypted_suffixes() {
   std::vector<std::string> all;
   for (const stream::FileFormat* const format : stream::file_formats()) {
     all.emplace_back(format->suffix);
   }
   return all;
 }
-
-}  // namespace
 
 const stream::FileFormat* format_of_name(const std::string& name) {
   const std::size_t name_bytes = name.size() - (name.rfind('/') + 1);  // npos + 1 is 0
@@ -50,10 +45,10 @@ std::string decrypted_name(const std::string& input) {
   }
   const stream::FileFormat* const format = format_of_name(input);
   if (format == nullptr) {
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("{}: has no suffix {} to leave out", input, fmt::join(suffixes(), " or ")),
-        "name the output with -o");
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: has no suffix {} to leave out", input,
+                            fmt::join(encrypted_suffixes(), " or ")),
+                "name the output with -o");
   }
   return input.substr(0, input.size() - std::string_view(format->suffix).size());
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "stream/container/file_format.hpp"
 
@@ -15,11 +16,13 @@ enum class InputKind {
   bare,       // those whose names end as those of payloads alone do
 };
 
+// How the names of encrypted files end, in the order of the formats: ".paes", ".age" and so on.
+[[nodiscard]] std::vector<std::string> encrypted_suffixes();
 // The format whose suffix ends an encrypted file's name, or null.
 [[nodiscard]] const stream::FileFormat* format_of_name(const std::string& name);
 // Whether a command takes a file of this name.
 [[nodiscard]] bool takes_name(InputKind kind, const std::string& name);
-// FILE.paes or FILE.age for FILE, and back, in the folder where it lies; "-" for "-". The second
+// FILE with a format's suffix, and without it, in the folder where it lies; "-" for "-". The second
 // throws Error(usage) for a name without a format's suffix.
 [[nodiscard]] std::string encrypted_name(
     const std::string& input, const stream::FileFormat& format = *stream::file_formats().front());

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/encrypted_names.hpp"
+
 namespace paes::cli {
 
 namespace {
@@ -97,7 +99,8 @@ std::string to_json(const OptionList& list) {
   for (const ListedOption& operand : list.operands) {
     document["operands"].push_back(describe(operand, true));
   }
-  document["reads_encrypted_files"] = list.reads_encrypted_files;
+  document["encrypted_suffixes"] =
+      list.reads_encrypted_files ? encrypted_suffixes() : std::vector<std::string>{};
   document["commands"] = nlohmann::ordered_json::array();
   for (const Command* const command : list.commands) {
     document["commands"].push_back({{"name", command->name}, {"summary", command->summary}});

@@ -43,8 +43,8 @@ struct SealOptions {
   [[nodiscard]] bool is_given() const;
   // Throws as parse_suite does.
   [[nodiscard]] container::Shape shape() const;
-  // Throws Error(usage) if nobody could open the output, if age has no such envelope, or if the
-  // options contradict --resume or need it. `ways` lists for the hint the options that would do.
+  // Throws Error(usage) if nobody could open the output, if age has no such envelope, or if an
+  // option needs or excludes --resume. `ways` lists for the hint the options that would do.
   void check(bool resume, const std::string& ways) const;
   // With -f an output of that name would replace a file of keys. Throws Error(usage).
   void refuse_as_output(const stream::FilePlace& output) const;

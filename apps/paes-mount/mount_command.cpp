@@ -191,7 +191,7 @@ void announce(cli::MountPresence& presence, const Session& session) {
   }
 }
 
-// With what was asked for and found. The keys are wiped when this returns.
+// Mounts, and returns when it is unmounted. The keys are wiped then.
 int mount_until_unmounted(const MountCommandLine& command, const MountPaths& paths,
                           Background* background) {
   const WipeResidueOnExit wiped;

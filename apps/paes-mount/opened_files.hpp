@@ -37,9 +37,8 @@ class OwnChange {
 struct FileHandle {
   SharedNode node;
   std::shared_ptr<volume::WritableFile> file;
-  std::string path;  // for messages
-  std::unique_ptr<OwnChange>
-      change;  // of one that is open to be written; goes before the file does
+  std::string path;                   // for messages
+  std::unique_ptr<OwnChange> change;  // null unless open for writing; destroyed before `file`
 };
 
 // Opens the file of a node. ESTALE: it is not there any more, or others have changed it and the

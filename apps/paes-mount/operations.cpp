@@ -106,9 +106,13 @@ fuse_lowlevel_ops operations_for(bool can_write) noexcept {
 
   // The rest changes something. The system itself refuses it on a mount that is only read, unless
   // somebody remounts it writable.
+
+  // file_operations.hpp
   calls.write = change<write>(can_write);
   calls.fallocate = change<fallocate>(can_write);
   calls.copy_file_range = change<copy_file_range>(can_write);
+
+  // attribute_operations.hpp
   calls.setattr = change<setattr>(can_write);
   calls.setxattr = change<setxattr>(can_write);
   calls.removexattr = change<removexattr>(can_write);

@@ -41,7 +41,8 @@ Chain chain_of(std::string_view name) {
       return chain;
     }
   }
-  return Chain::none;  // RawCipher refuses the name
+  // RawCipher has refused names that it does not know.
+  throw Error(ErrorCode::usage, "cipher: " + std::string(name) + " is not available in parts");
 }
 
 void add_big_endian(MutableBytes number, std::uint64_t more) {

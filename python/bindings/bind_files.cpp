@@ -107,8 +107,8 @@ std::size_t changed_file(const std::function<std::size_t(const FileOptions& opti
   return recipients;
 }
 
-// `from` is a path, or a tuple of a function that reads at an offset, the length, and a name. The
-// function is also stored in `shared`.
+// `from` is a path, or a tuple of a function that reads at an offset, the length, and a name. It
+// stores the function in `shared`, too, so that the garbage collector finds it.
 using CallbackParts = std::tuple<nb::object, std::uint64_t, std::string>;
 FileSource source_of(nb::handle from, SharedObject& shared) {
   if (nb::isinstance<nb::tuple>(from)) {

@@ -11,7 +11,7 @@ namespace paes {
 
 // How the last item of a text is marked.
 enum class LastItem : unsigned {
-  may_be_whole,  // not by its length; only an empty text has an empty item
+  may_be_whole,  // it may be as long as the others; only an empty text has an empty item
   is_short,      // always shorter than the others, even if it has no text
 };
 

@@ -93,8 +93,8 @@ struct StitchedEnds {
 
   // Hashes what is left when no whole flight follows: at most two flights of text, the last block
   // padded with zeros, then `length` if given. Then joins the lanes. `chain` holds the lanes' sums
-  // so far and must be zero in lanes beyond the text. It is: either a whole flight is left, or only
-  // lane 0 has a value.
+  // so far and must be zero in lanes beyond the text. That holds because either a whole flight is
+  // left, or only lane 0 has a value.
   PAES_NOINLINE static __m128i hash_end(const Keys& keys, Register chain, const std::uint8_t* text,
                                         std::size_t bytes, const Block* length) noexcept {
     const std::size_t blocks = (bytes + block_bytes - 1) / block_bytes + (length != nullptr);

@@ -378,7 +378,7 @@ def test_parallelism_inside_a_block_computes_the_same():
     (["--cipher", "aes-128-gcm"], "cannot share a message of aes-128-gcm"),
     (["--size", "100"], "no whole blocks"),
     (["--size", "2000TiB"], "more than half of the memory"),
-    (["--schedule", "guided"], "unknown name 'guided'"),
+    (["--schedule", "no_such"], "unknown name 'no_such'"),
     (["--split", "sideways"], "unknown name 'sideways'"),
     (["--callers", "0"], "--callers"),
     (["--split", "inside"], "compute"),
@@ -416,7 +416,7 @@ def test_what_libcrypto_computes_by_threads():
     (["--size", "128GiB"], "more than half of the memory"),
     (["--piece", "100"], "no whole blocks"),
     (["--agreements", "0"], "--agreements"),
-    (["--schedule", "guided"], "unknown name 'guided'"),
+    (["--schedule", "no_such"], "unknown name 'no_such'"),
 ])
 def test_what_libcrypto_does_not_compute(arguments, says):
     fail("libcrypto", *arguments, code=USAGE, says=says)

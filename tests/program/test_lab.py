@@ -24,7 +24,7 @@ BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 from experiments import all_experiments, e03_speedup as e03, e08_schedules as e08, e11_speculation as e11  # noqa: E402
 from laboratory import (  # noqa: E402
-    answers, beside, bounds, device, distil, energy, figures, lab, markdown, mpi, namespaces, page,
+    answers, beside, bounds, device, energy, figures, lab, markdown, mpi, namespaces, page,
     programs as lab_programs, published, results, tables, values)
 from laboratory.experiment import (  # noqa: E402
     Counterpart, Experiment, Failed, Measured, OutOfTime, Panel, Series, Shown, TimedOut, Unavailable)

@@ -195,7 +195,7 @@ mkdir -p generated/{programs,completions,docs/man,docs/schema}
 cd generated
 cat >programs/paes <<'END'
 #!/bin/sh
-echo '{"summary": "", "operands": [], "reads_encrypted_files": false, "commands": [], "options": [{"names": ["--way"],
+echo '{"summary": "", "operands": [], "encrypted_suffixes": [], "commands": [], "options": [{"names": ["--way"],
   "value": "up|down", "choices": ["up", "down"], "repeats": false, "hidden": false, "help": "which way"}]}'
 END
 chmod +x programs/paes

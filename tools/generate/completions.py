@@ -41,7 +41,13 @@ def kind_of_operands(command):
         return "choices"
     if first.name in FOLDERS:
         return "folders"
-    return "encrypted" if first.reads_encrypted_files else "files"
+    return "encrypted" if first.encrypted_suffixes else "files"
+
+
+def suffixes_of(commands):
+    """How the names of the encrypted files end that any of the commands reads."""
+    return list(dict.fromkeys(suffix for command in commands for operand in command.operands
+                              for suffix in operand.encrypted_suffixes))
 
 
 def short_help(text):
@@ -61,14 +67,7 @@ BASH_END = r"""  if [[ $takes != words && $is_value == no && $current == -* ]]; 
     nothing) ;;
     folders) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     *)
-      if [[ $takes == encrypted ]]; then
-        # Encrypted files first; any file when there is none.
-        mapfile -t COMPREPLY < <(
-          compgen -f -X '!*.paes' -- "$current"
-          compgen -f -X '!*.age' -- "$current"
-        )
-        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
-      fi
+ENCRYPTED
       if ((${#COMPREPLY[@]} == 0)); then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
       fi
@@ -77,6 +76,18 @@ BASH_END = r"""  if [[ $takes != words && $is_value == no && $current == -* ]]; 
   [[ $takes == words ]] || compopt -o filenames 2>/dev/null
 }
 """
+
+
+def bash_end(commands):
+    suffixes = suffixes_of(commands)
+    encrypted = ["      if [[ $takes == encrypted ]]; then",
+                 "        # Encrypted files first; any file when there is none.",
+                 "        mapfile -t COMPREPLY < <(",
+                 *(f"          compgen -f -X '!*{suffix}' -- \"$current\"" for suffix in suffixes),
+                 "        )",
+                 '        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")',
+                 "      fi\n"]
+    return BASH_END.replace("ENCRYPTED\n", "\n".join(encrypted) if suffixes else "")
 
 
 def bash_values(command):
@@ -141,7 +152,7 @@ def bash(program, commands):
         lines += [f"      {line}" for line in bash_command(command)]
         lines.append("      ;;")
     lines.append("  esac")
-    return "\n".join(line for line in lines if line) + "\n" + BASH_END + f"complete -F {function} {names}\n"
+    return "\n".join(line for line in lines if line) + "\n" + bash_end(commands) + f"complete -F {function} {names}\n"
 
 
 # zsh
@@ -168,7 +179,8 @@ def zsh_option(option, program):
 
 
 def zsh_operands(command):
-    encrypted = '_files -g "*.(paes|age)(-.)"'
+    suffixes = "|".join(suffix.removeprefix(".") for suffix in suffixes_of([command]))
+    encrypted = f'_files -g "*.({suffixes})(-.)"'
     kind = kind_of_operands(command)
     if kind == "choices":
         return [f"'1:{command.operands[0].name.lower()}:({' '.join(command.operands[0].choices)})'", "'*:file:_files'"]

@@ -18,10 +18,10 @@ class Option:
 class Operand:
     """A word that is no option. Its name says which files it can be."""
 
-    def __init__(self, listed, reads_encrypted_files):
+    def __init__(self, listed, encrypted_suffixes):
         self.name = listed["name"]
         self.choices = listed["choices"]
-        self.reads_encrypted_files = reads_encrypted_files
+        self.encrypted_suffixes = encrypted_suffixes  # [] if the command reads no encrypted files
 
 
 class Command:
@@ -31,7 +31,7 @@ class Command:
         self.words = words
         self.summary = listed["summary"]
         self.options = [Option(one) for one in listed["options"]]
-        self.operands = [Operand(one, listed["reads_encrypted_files"]) for one in listed["operands"]]
+        self.operands = [Operand(one, listed["encrypted_suffixes"]) for one in listed["operands"]]
         self.commands = [(one["name"], one["summary"]) for one in listed["commands"]]
 
     @property

@@ -131,7 +131,8 @@ class PaesFileSystem(Travelling, ListedFiles, AwaitedFileSystem, ChainedFileSyst
         self._how: dict[str, Any] = {"threads": threads, "kernel": kernel}
         self._given: _paes.OpenWith | None = None
         # Each address makes a new object of this class, but mostly finds the object below again.
-        # Caches pass off attributes, and would fetch whole files for their heads.
+        # A caching file system forwards attributes to the one below, so its own are asked for.
+        # Heads are read below it, because it would fetch whole files for them.
         kept_with = object.__getattribute__(fs, "__dict__")
         self._heads: Heads = kept_with.setdefault("_paes_heads", Heads())
         self._store = fs
@@ -202,7 +203,7 @@ class PaesFileSystem(Travelling, ListedFiles, AwaitedFileSystem, ChainedFileSyst
     ) -> EncryptedReader | EncryptedWriter:
         path = self._inner_name(path)
         if mode == "rb":
-            # "parts" is no cache, but parts of the text that the caller has.
+            # "parts" means that the caller already holds parts of the text; it asks for no cache.
             if options.get("cache_type") in (None, "parts"):
                 options.pop("cache_type", None)
             else:

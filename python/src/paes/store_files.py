@@ -71,7 +71,7 @@ class RangeReader(EncryptedReader):
         return self._stored.holding(ranges, max(self._ahead - (end - start), 0))
 
     def _needed(self) -> list[Range]:
-        """Return the ranges that each read needs beside its chunks, until they are known."""
+        """Return stored ranges that a read needs as well: a header, until it was read."""
         return []
 
     def read_ranges(self, ranges: list[Range]) -> list[bytes]:

@@ -30,7 +30,7 @@ LAST_BYTES = 16_400
 WHOLE_BYTES = 40_960
 # The longest request. Longer ranges are several of these, side by side.
 REQUEST_BYTES = 8 << 20
-# A reader holds this much of the stored file at a time.
+# A read holds at most this much of the stored file at a time.
 WINDOW_BYTES = 4 * REQUEST_BYTES
 
 _CONTAINER = b"\x89PAES\r\n\x1a"
@@ -234,7 +234,7 @@ class StoredFile(Ranges):
 
     @contextlib.contextmanager
     def holding(self, ranges: list[Range], ahead: int = 0) -> Iterator[None]:
-        """Hold ranges while the block runs, and if the end of the last is missing, `ahead` more."""
+        """Hold ranges while the `with` block runs. `ahead`: fetched beyond the last, if it is."""
         wanted = [part for start, end in ranges for part in self.missing(start, end)]
         if wanted and wanted[-1][1] == ranges[-1][1]:
             wanted[-1] = wanted[-1][0], min(wanted[-1][1] + ahead, self.size)

@@ -16,8 +16,8 @@ class PeekedSource : public Source {
   explicit PeekedSource(Source& source) noexcept : source_(source) {}
 
   // Returns the first bytes, fewer only if the source ends earlier. Valid until the next call. If
-  // the source is a pipe, do not call it after read_at. Of a seekable one more is read than asked
-  // for, so that one read takes the head, and all of a small file.
+  // the source is a pipe, do not call it after read_at. From a seekable one it reads more than was
+  // asked for, so that one read takes the head, and all of a small file.
   [[nodiscard]] Bytes peek(std::size_t bytes);
 
   [[nodiscard]] const std::string& name() const noexcept override { return source_.name(); }

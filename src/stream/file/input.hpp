@@ -87,7 +87,7 @@ class Input : public Source {
   void expect_sequential() const noexcept override;
 
  private:
-  enum class Opened { here, elsewhere };  // only what another has opened may not stand at its begin
+  enum class Opened { here, elsewhere };  // what was opened elsewhere may have a position but 0
   Input(std::string name, Descriptor descriptor, const struct stat& status, Opened opened,
         const Cancel* cancel);
   void require_same_size(std::uint64_t bytes) const;

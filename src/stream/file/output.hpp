@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs. An Output gets its name only when it is complete and synced. Until then it has no name
-// at all, or an unpredictable one (temporary.hpp): if the file system lacks O_TMPFILE, if other
+// Outputs. An Output gets its name only when it is complete and synced. Until then it has no name.
+// It has an unpredictable one (temporary.hpp) if the file system lacks O_TMPFILE, if other
 // processes write it, too, and for a moment before it replaces another file. A failure removes it
 // unless it is resumable. If the process is killed, a file without a name vanishes, and a file with
-// a name stays. A program that uses outputs ignores SIGPIPE and
-// SIGXFSZ, so that a closed pipe and a size limit come as errors.
+// a name stays. A program that uses outputs ignores SIGPIPE and SIGXFSZ, so that a closed pipe and
+// a size limit come as errors.
 #pragma once
 
 #include <sys/stat.h>

@@ -31,7 +31,7 @@ struct RequestText {
 
 class SealedRun {
  public:
-  // `room` is that of a slot (PendingWrites), which has one run at a time. `ahead` may be null.
+  // `room` is the run_room() of a slot, which holds one run at a time. `ahead` may be null.
   // Otherwise it seals for the same key what it can.
   SealedRun(const vault::ContentKey& key, const SealingAhead* ahead, MutableBytes room,
             const RequestText& text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of AES-256-GCM whose IV and keystream the keystream engine has made before their text is
-// there, so that sealing one is little more than hashing it.
+// there, so that sealing one is little more than hashing it (`paes-mount --ahead`).
 #pragma once
 
 #include <atomic>

@@ -210,11 +210,11 @@ TEST(ParseSchedule, KnowsItsNames) {
   }
   EXPECT_STREQ(name_of(Schedule::serial), "serial");
   try {
-    (void)parse_schedule("guided");
+    (void)parse_schedule("no_such");
     FAIL() << "no exception";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::usage);
-    EXPECT_STREQ(error.what(), "schedule: unknown name 'guided'");
+    EXPECT_STREQ(error.what(), "schedule: unknown name 'no_such'");
     EXPECT_EQ(error.hint, "there are: " + schedule_names());
   }
 }
