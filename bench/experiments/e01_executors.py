@@ -3,7 +3,7 @@
 from laboratory import contests, device, mpi
 from laboratory.experiment import (
     Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, largest_and_least, separated, without_passing)
-from laboratory.judgement import OUTCOMES, QUARTER, TWICE
+from laboratory.judgement import OUTCOMES, QUARTER, TWICE, agreed, all_of, by_parts
 from laboratory.published import label, look_up, sizes as published_sizes, value as published, values as published_values
 from laboratory.values import derive, given, size
 
@@ -168,7 +168,8 @@ def judge_all_faster(measured):
         here.append([f"{name} was ", least, " to ", most, f" times as fast as {one}, by size"])
     if not parts:
         return Verdict("open", [measured.none_above_one("threads", "ranks")])
-    return measured.judged(parts, separated(here), "each executor is faster at each size", missing.values(), by)
+    return measured.judged(parts, separated(here), "each executor is faster at each size; whether it is considerably faster is not judged "
+                  "here: E3 has a limit for the gain", missing.values(), by)
 
 
 def judge_decryption(measured):
@@ -315,11 +316,18 @@ def judge_cuda_below(measured):
     smallest = ["at 1 KiB, which is not judged, ", found[KB], " times"] if KB in found else []
     if not ratios:
         return Verdict("open", ["CUDA, copies included, was, ", *smallest, f" as fast as {PERFECT}; larger data was not measured"])
-    return measured.judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+    return measured.by_degree({size(size_): ratio for size_, ratio in ratios.items()}, TWICE,
                   ["CUDA, copies included, was ", *largest_and_least(ratios, f"as fast as {PERFECT}"),
                    *([", and ", *smallest] if smallest else [])],
-                  f"above {size(KB)}, CUDA is faster than {PERFECT}, at each size at which one core was measured beside it",
-                  by=ratios.values())
+                  f"by far: above {size(KB)}, CUDA is at least twice as fast as {PERFECT}, at each size at which one core was measured "
+                  "beside it; in part: faster at one of them")
+
+
+def by_each_experiment(measured, size_):
+    """{experiment: how many times as fast as one core CUDA was}: E1's, and E4's if it measured the same again."""
+    found = {"E1": measured.value("speedup", bytes=size_, executor="cuda", direction="encrypt"),
+             "E4": measured.of("E4").value("speedup", bytes=size_, kernel="cuda_compute", executor="cuda")}
+    return {name: speedup for name, speedup in found.items() if speedup}
 
 
 def judge_cores_to_equal(measured):
@@ -328,10 +336,8 @@ def judge_cores_to_equal(measured):
     if not sizes:
         return no_device()
     largest = sizes[-1]
-    found = {"E1": measured.value("speedup", bytes=largest, **of)}
-    again = measured.of("E4").value("speedup", bytes=largest, kernel="cuda_compute", executor="cuda")
-    if again:
-        found["E4"] = again
+    found = by_each_experiment(measured, largest)
+    again = found.get("E4")
     total, one = measured.of("E2").value("total", bytes=largest), measured.value(
         "time", bytes=largest, executor="sequential", direction="encrypt")
     here = ["CUDA, copies included, was ", found["E1"], " times as fast as one core",
@@ -345,10 +351,8 @@ def judge_cores_to_equal(measured):
     equal = published("pousa/in_words/mpi_cores_to_equal_cuda")
     parts = {f"{name}'s figure": (measured.is_at_least(speedup, float(equal)), measured.is_near(speedup, equal, TWICE))
              for name, speedup in found.items()}
-    within = {name: True if all(both) else False if False in both else None for name, both in parts.items()}
-    by_measurements = {"holds" if is_within else "does not hold" for is_within in within.values() if is_within is not None}
-    # Measurements that disagree leave the claim open, and one that is open itself does not count.
-    (outcome,) = by_measurements if len(by_measurements) == 1 else ["open"]
+    within = {name: all_of(both) for name, both in parts.items()}
+    outcome = agreed(by_parts([is_within]) for is_within in within.values())
     return measured.decided(Verdict(
         outcome, [*here, *without_passing(within.items(), outcome)],
         "somewhat more: at least that number of cores, and at the most twice as many, by each measurement that is not too near to these "

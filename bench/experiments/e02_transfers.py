@@ -47,7 +47,8 @@ def judge_influence(measured, sizes):
                           *largest_and_least(larger, "as fast as one core"),
                           *([f"; at {size(sizes[0])} it was ", smallest, " times as fast"] if smallest else [])],
                   f"with its copies CUDA is faster than {e01.PERFECT}, at each size but the smallest, and at that one faster than one "
-                  "core", [] if smallest else [f"one core was not measured at {size(sizes[0])}"], by=over_one.values())
+                  "core; that copies have little influence is not judged itself, but only this, from which it was concluded",
+                  [] if smallest else [f"one core was not measured at {size(sizes[0])}"], by=over_one.values())
 
 
 def over_one_core(measured, sizes):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """E3: speedup and efficiency, from E1's measurements."""
 from laboratory.experiment import Experiment, Panel, Series, Shown, Table, Verdict, largest_and_least, separated
-from laboratory.judgement import TWICE, in_steps
+from laboratory.judgement import OUTCOMES, TWICE, agreed, by_parts, in_steps
 from laboratory.published import label, value as published, values as published_values
 from laboratory.values import derive, given, size
 
@@ -47,25 +47,35 @@ def judge_gains(measured):
     return measured.judged(parts, separated(here), GAINS, missing.values(), by)
 
 
-IN_WORDS = {ORDER: "ten times", TWICE: "twice"}
+IN_WORDS = {ORDER: "ten times", TWICE: "twice", 1: "as fast"}
+WHAT_IS = {ORDER: "far beyond the order: CUDA is at least ten times as fast as", TWICE: "high: CUDA is at least twice as fast as",
+           1: "CUDA is faster than"}
+BY_EACH = "by each measurement that is not too near to the limits"
 
 
 def judge_cuda(measured, factor):
     """Whether CUDA is at least so many times as fast as the cores of a cluster; with 1, whether it is faster."""
-    ratios = e01.over_the_cluster(measured)
-    if not ratios:
+    sizes = list(e01.over_the_cluster(measured))
+    if not sizes:
         return e01.no_device()
-    largest = list(ratios)[-1]
-    ratio = ratios[largest]
-    here = ["CUDA with `cuda_compute`, copies included, was ", ratio, f" times as fast as {e01.PERFECT}, with `compute` "
-            f"({size(largest)})"]
-    where = "at the largest size at which one core was measured beside it"
-    if factor == 1:
-        return measured.judged([(size(largest), measured.is_more(ratio, 1))], here, f"CUDA is faster than {e01.PERFECT}, {where}")
-    is_so = measured.is_at_least(ratio, factor)
-    here += [f"; too near to {IN_WORDS[factor]} to be said"] if is_so is None else []
-    return measured.decided(Verdict(in_steps(is_so, measured.is_more(ratio, 1)), here,
-                   f"CUDA is at least {IN_WORDS[factor]} as fast as {e01.PERFECT}, {where}; in part: faster"))
+    here, ratios, outcomes, unclear = ["CUDA with `cuda_compute`, copies included, was "], {}, {}, []
+    for name, speedup in e01.by_each_experiment(measured, sizes[-1]).items():
+        again = f"; by {name}, which measures the same again, " if ratios else ""
+        ratios[name] = ratio = derive("quotient", speedup, given(e01.CLUSTER))
+        here += [again, ratio, " times" if again else f" times as fast as {e01.PERFECT}, with `compute` ({size(sizes[-1])})",
+                 ", that is ", speedup, " times as fast as one core"]
+        is_faster = measured.is_more(ratio, 1)
+        is_so = is_faster if factor == 1 else measured.is_at_least(ratio, factor)
+        outcomes[name] = by_parts([is_faster]) if factor == 1 else in_steps(is_so, is_faster)
+        unclear += [f"{name}'s figure"] if is_so is None else []
+    outcome = agreed(outcomes.values())
+    here += [f"; too near to {IN_WORDS[factor]} to be said: {', '.join(unclear)}"] if unclear else []
+    if len(set(outcomes.values()) - {"open"}) > 1:
+        here.append(f"; {', '.join(f'by {name} it {OUTCOMES[said]}' for name, said in outcomes.items())}, and what two measurements say "
+                    "differently is not said")
+    rule = f"{WHAT_IS[factor]} {e01.PERFECT}, at the largest size at which one core was measured beside it, {BY_EACH}"
+    return measured.decided(Verdict(outcome, here, f"{rule}{'' if factor == 1 else '; in part: faster'}", tuple(
+        ratio for name, ratio in ratios.items() if outcome == "open" or outcomes[name] != "open")))
 
 
 PUBLISHED = "pousa/speedup_over_sequential"

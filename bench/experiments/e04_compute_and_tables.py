@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from laboratory import contests, device, mpi
 from laboratory.experiment import (
     Counterpart, Experiment, Panel, Series, Shown, Table, Verdict, largest_and_least, separated)
-from laboratory.judgement import by_parts
+from laboratory.judgement import TWICE, by_parts
 from laboratory.published import label, look_up, value as published
 from laboratory.values import as_shown, derive, given, size
 
@@ -120,17 +120,17 @@ def speedups_of(measured, kernel, **of):
 
 
 def gain_on_a_core(measured):
-    """(bytes, how many times as fast as computing tables are on one thread), at the largest size; (0, None) if nothing says so. A
-    device's speedups over one thread with the same kernel say it, too."""
+    """(bytes, how many times as fast as computing tables are on one thread, whether a device's turns with it say so), at the largest
+    size; (0, None, False) if nothing does. A device's are its speedups over one thread with the same kernel."""
     if alone := ratios_of(measured, TABLES, threads=1):
-        return max(alone), alone[max(alone)]
+        return max(alone), alone[max(alone)], False
     of = dict(executor="cuda")
     found = {kernel: speedups_of(measured, CUDA_KERNELS[kernel], **of) for kernel in (TABLES, COMPUTE)}
     largest = largest_common(*found.values())
     ratio = largest and measured.value("ratio to compute", kernel=CUDA_KERNELS[TABLES], bytes=largest, **of)
     if not ratio:
-        return 0, None
-    return largest, derive("ratio after speedups", ratio, *(found[kernel][largest] for kernel in (TABLES, COMPUTE)))
+        return 0, None, False
+    return largest, derive("ratio after speedups", ratio, *(found[kernel][largest] for kernel in (TABLES, COMPUTE))), True
 
 
 def less_on_device(measured):
@@ -409,9 +409,10 @@ def judge_openssl(measured):
     if not counts:
         return Verdict("open", ["it was not measured on the processor"])
     ratios = ratios_of(measured, "openssl", threads=counts[0])
-    return measured.judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
+    return measured.by_degree({size(size_): ratio for size_, ratio in ratios.items()}, TWICE,
                   ["libcrypto, with the processor's AES instructions, was ",
-                   *largest_and_least(ratios, "as fast as `compute` on one thread")], "faster at each size", by=ratios.values())
+                   *largest_and_least(ratios, "as fast as `compute` on one thread")],
+                  "far more: at least twice as fast at each size; in part: faster at one of them")
 
 
 def on_threads(measured, counts):

@@ -203,7 +203,8 @@ def judge_static(measured, blocks, files, cores):
     return measured.judged([(size(bytes_), measured.is_more(1, ratios[bytes_])) for bytes_ in larger],
                            [f"handed out block by block to {count} threads, dynamic ran at this part of static's rate: ",
                             *separated([[ratio, f" on {size(bytes_)}"] for bytes_, ratio in ratios.items()], ", "), *in_pieces],
-                           f"in blocks, static is faster at each size from {size(larger[0])} on", by=[ratios[bytes_] for bytes_ in larger])
+                           f"in blocks, static is faster at each size from {size(larger[0])} on; by how much is not judged",
+                           by=[ratios[bytes_] for bytes_ in larger])
 
 
 LEVEL = 0.25  # of what perfect scaling adds: with less, a speedup stays where it is

@@ -99,8 +99,12 @@ def step_by_step(measured):
     return "grid" if measured.find("time", split="grid", executor="cuda") else "steps"
 
 
-LAUNCHED = {"steps": "a copy for each block and a launch for each step",
-            "grid": "memory and a copy for each block and a launch for each step, on a thread block for each byte or row,"}
+LAUNCHED = {"steps": "a copy for each block and a launch for each of its steps",
+            "grid": "memory and a copy for each block and a launch for each of its steps, in which each byte or row has a thread block"}
+
+
+def step_by_step_took(split):
+    return f"step by step, with {LAUNCHED[split]}, the device took "
 
 
 def without_the_largest(sizes):
@@ -118,7 +122,7 @@ def judge_no_speedup(measured, count):
     others, who = (dict(split="blocks", threads=count), f"{count} threads") if count else (
         dict(split="blocks", executor="sequential"), "one thread")
     if not measured.find("time", bytes=sizes[-1], **others):
-        return Verdict("open", [f"{LAUNCHED[split]} took ", measured.value("time", bytes=sizes[-1], split=split, executor="cuda"),
+        return Verdict("open", [step_by_step_took(split), measured.value("time", bytes=sizes[-1], split=split, executor="cuda"),
                                 f" s for {size(sizes[-1])}, and the processor was not measured", *here])
     ratios = {}
     for size_ in sizes:
@@ -127,9 +131,9 @@ def judge_no_speedup(measured, count):
             ratios[size_] = derive("quotient", *times)
     largest, least = list(ratios)[-1], min(ratios, key=lambda size_: float(ratios[size_]))
     return measured.judged([(size(size_), measured.is_more(ratio, 1)) for size_, ratio in ratios.items()],
-                  [f"{LAUNCHED[split]} took ", ratios[largest], f" times as long as {who} across blocks ({size(largest)})",
+                  [step_by_step_took(split), ratios[largest], f" times as long as {who} across blocks ({size(largest)})",
                    *([", at the least ", ratios[least], f" times ({size(least)})"] if least != largest else []), *here],
-                  f"longer than {who} at each size", by=ratios.values())
+                  f"step by step the device takes longer than {who} at each size", by=ratios.values())
 
 
 def judge_growth(measured):
@@ -144,20 +148,20 @@ def judge_growth(measured):
     longer = {size_: derive("inverse", measured.value("rate to across", bytes=size_, **of)) for size_ in ends}
     first, last = (measured.value("time", bytes=size_, **of) for size_ in ends)
     parts = [(f"the overhead at {size(size_)}", measured.is_more(ratio, 1)) for size_, ratio in longer.items()]
-    here = [f"{LAUNCHED[split]} took ", longer[ends[0]], f" times as long as many blocks a launch at {size(ends[0])} and ",
-            longer[ends[1]], f" times at {size(ends[1])}"]
+    here = [step_by_step_took(split), first, f" s for {size(ends[0])}, ", longer[ends[0]],
+            " times as long as with many blocks in a launch, and ", last, f" s for {size(ends[1])}, ", longer[ends[1]], " times as long"]
     by = [*longer.values()]
     if all(part for _, part in parts):
         shares = [measured.value("rate to across", bytes=size_, **of) for size_ in ends]
         growth = derive("growth of the rest", last, shares[1], first, shares[0])
         parts.append(("the growth", measured.is_more(growth, 1)))
-        here += [", and the time beyond theirs was ", growth, " times as much"]
+        here += [f"; the overhead for {size(ends[1])} was ", growth, f" times that for {size(ends[0])}"]
         by.append(growth)
     else:
         parts.append(("the growth", False if any(part is False for _, part in parts) else None))
     return measured.judged(parts, [*here, *without_the_largest(sizes)],
-                           "longer than many blocks a launch on the smallest and the largest data, and the time beyond theirs grows: it is "
-                           "more for the largest data than for the smallest", by=by)
+                           "step by step the device takes longer than with many blocks in a launch, for the smallest and for the largest "
+                           "data; and the overhead, which is the difference of these two times, is more for the largest", by=by)
 
 
 def judge_transfers(measured):
@@ -174,24 +178,26 @@ def judge_transfers(measured):
                      for split in ("inside", launched))
     ratio = derive("quotient", inside, steps)
     return Verdict("open", ["with 16 threads to a block as well, but many blocks a launch and one copy of all, the device was ",
-                            ratio, f" times as fast as with {LAUNCHED[launched].rstrip(',')} ({size(sizes[-1])}); but the ways "
+                            ratio, f" times as fast as with {LAUNCHED[launched]} ({size(sizes[-1])}); but the ways "
                             "differ in the launches that each block has as well as in its copies, and no way that was "
                             "measured has the one without the other"], COPIES_ALONE)
 
 
-COPIES_ALONE = ("without launches, copies for each block take at least twice as long as one copy of all, and at least half of the time "
-                "with launches")
+COPIES_ALONE = ("with a copy for each block and one launch for all, the device takes at least twice as long as with one copy and one launch "
+                "for all, and at least half as long as with a copy for each block and a launch for each of its steps")
 
 
 def judge_copies_alone(measured, size_):
     inside, copies, launches, steps = (measured.value("rate to across", bytes=size_, split=split, executor="cuda")
                                        for split in ("inside", "copies", "launches", "steps"))
     longer, share = derive("quotient", inside, copies), derive("percent of", steps, copies)
-    here = ["with 16 threads to a block and one launch, a copy for each block took ", longer, " times as long as one copy of all, and ",
-            share, f" % of the time with a launch for each step as well ({size(size_)})"]
+    here = [f"for {size(size_)}, with up to 16 threads to a block and in memory that was allocated once, the device took so many times as long "
+            "as with one copy and one launch for all blocks: ", longer, " with a copy for each block, "]
     if launches:
-        here += ["; such launches with one copy of all took ", derive("quotient", inside, launches), " times as long"]
-    return measured.judged([("twice as long", measured.is_at_least(longer, 2)), ("half of the time", measured.is_at_least(share, 50))], here,
+        here += [derive("quotient", inside, launches), " with a launch for each step of each block, "]
+    here += [derive("quotient", inside, steps), " with such copies and such launches; of the time with both, that with the copies alone is ",
+             share, " %"]
+    return measured.judged([("twice as long", measured.is_at_least(longer, 2)), ("half as long", measured.is_at_least(share, 50))], here,
                   COPIES_ALONE, by=[longer, share])
 
 

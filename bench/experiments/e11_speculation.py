@@ -367,8 +367,9 @@ def judge_viable(measured, of, clients, others):
                  "schedules took ", schedule, " ns more, so that both calls together took ", derive("sum to", ahead, schedule, direct),
                  " times as long as the one without"]
     parts.append(("calls and throughput as expected", as_expected(others)))
-    return measured.judged(parts, here, "with each number of clients the call that encrypts is shorter than without keystream ahead, and throughput "
-                  "is not less; and by the three verdicts above, calls and throughput are as expected", [FEW] if len(clients) < 2 else [], by)
+    return measured.judged(parts, here, "little time: with each number of clients the call that encrypts is shorter than without keystream ahead; "
+                  "high throughput: it is not less than without; and by the three verdicts above, calls and throughput are as expected",
+                  [FEW] if len(clients) < 2 else [], by)
 
 
 def as_expected(outcomes):

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from laboratory import contests, programs, scratch
-from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Verdict
+from laboratory.experiment import Experiment, Failed, Panel, Series, Shown, Table, Verdict, separated
 from laboratory.values import derive
 
 AHEAD = 64
@@ -109,7 +109,21 @@ def pays(measured, kernel):
     least, most = (measured.value("write ratio", field, kernel=kernel) for field in ("min", "max"))
     if float(least) > 1:
         return "pays in each round"
-    return "costs time in each round" if float(most) < 1 else "pays in some rounds and costs time in others"
+    return "costs time in each round" if float(most) < 1 else MIXED
+
+
+MIXED = "pays in some rounds and costs time in others"
+
+
+def where_it_pays(measured, kernels):
+    """In what rounds it pays with each kernel, said once of those that are alike. Where rounds differ with all of them, the verdict is
+    open, and says so itself."""
+    alike = {}
+    for kernel in kernels:
+        alike.setdefault(pays(measured, kernel), []).append(f"`{kernel}`")
+    if list(alike) == [MIXED]:
+        return []
+    return [f"; it {words} with {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}" for words, names in alike.items()]
 
 
 def show(measured):
@@ -145,10 +159,9 @@ def show(measured):
         panels.append(Panel("A write on a mount", "", "ns", [
             Series(way, mounted, [measured.value("write", kernel=kernel, way=way) for kernel in mounted])
             for way in (WITHOUT, WITH)], kind="bars"))
-        for kernel in mounted:
-            here += ["; on a mount keystream ahead made a write " if kernel == mounted[0] else ", ",
-                     *within_rounds(measured, "write ratio", kernel=kernel), f" times as fast with `{kernel}`, where it "
-                     f"{pays(measured, kernel)}"]
+        here += ["; on a mount keystream ahead made a write as many times as fast: ", *separated(
+            [[*within_rounds(measured, "write ratio", kernel=kernel), f" with `{kernel}`"] for kernel in mounted], ", "),
+            *where_it_pays(measured, mounted)]
     else:
         here += ["; a mount was not measured"]
     return Shown({"waeslib.outlook-file-system": Verdict("answered", here)}, panels, tables,

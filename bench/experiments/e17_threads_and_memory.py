@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from laboratory import bounds, device
 from laboratory.experiment import OURS, Experiment, Panel, Series, Shown, Table, Unavailable, Verdict, separated
+from laboratory.judgement import all_of, any_of
 from laboratory.published import value as published
 from laboratory.values import best, derive, given, size
 
@@ -90,12 +91,6 @@ def judge_best_count(measured):
                   f"place of the tables, no number is faster than {wanted}, and some number is slower", by=by)
 
 
-def any_of(said):
-    """Whether one of several is true; None if none is for certain, and one may be."""
-    said = list(said)
-    return True if True in said else None if None in said else False
-
-
 def is_best(is_beaten, beats_another):
     """Whether a number is the best one: none is faster, and where all are equal, none is best."""
     if is_beaten or beats_another is False:
@@ -113,10 +108,11 @@ def judge_latency(measured):
         return Verdict("open", [f"no thread block of {wanted} threads or more had its threads doubled on a multiprocessor"]) if rates_of(
             measured, "compute") else no_device()
     tables = {place: measured.value("ratio to compute", tables=place, blocks="all", threads_a_block=wanted) for place in MEMORIES}
-    bytes_, on_a_core = e04.gain_on_a_core(measured.of("E4"))
+    bytes_, on_a_core, by_device = e04.gain_on_a_core(measured.of("E4"))
     here = [f"with {wanted} threads a block tables were as many times as fast as computing: ",
             *separated([[ratio, f" in {place} memory"] for place, ratio in tables.items()], ", "),
-            *([", and ", on_a_core, f" on one core ({size(bytes_)}, E4)"] if on_a_core else [])]
+            *([", and ", on_a_core, f" on one core ({size(bytes_)}, E4)"] if on_a_core else []),
+            *([THROUGH_THE_DEVICE] if by_device else [])]
     for count in sorted(gains["compute"]):
         here += [f"; as many thread blocks of {count} threads as there was room for were so many times as fast as one: ",
                  *separated([[found[count], f" with {PLACES[place]}"] for place, found in gains.items() if count in found], ", ")]
@@ -126,13 +122,8 @@ def judge_latency(measured):
         for count, gain in gains[place].items():
             least = what_counts(gains["compute"].get(count))
             by += [gain, least]
-            parts.append((f"{PLACES[place]} from {count} threads", both(is_less, measured.is_more(gain, least))))
+            parts.append((f"{PLACES[place]} from {count} threads", all_of((is_less, measured.is_more(gain, least)))))
     return measured.judged(parts, here, LATENCY, [] if on_a_core else ["what tables gain on one core was not measured"], by)
-
-
-def both(one, other):
-    """Whether two things are true; None if it may be."""
-    return False if False in (one, other) else None if None in (one, other) else True
 
 
 def what_counts(computing):
@@ -140,6 +131,8 @@ def what_counts(computing):
     return computing if computing and float(computing) > 1 else 1
 
 
+THROUGH_THE_DEVICE = (", which is taken through the device: on that core each of the two kernels took turns with the device, and they took none "
+                      "with each other")
 LATENCY = ("with tables in each memory the device gains less from them than one core does, and several thread blocks of 256 "
            "threads or more are faster than one, with at least twice the threads, and more so than with computing: then so many "
            "threads as one block has leave latency that more can hide; what is not faster leaves none")

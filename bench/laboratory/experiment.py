@@ -262,6 +262,14 @@ class Measured:
         """judged(), with what has been compared for it."""
         return self.decided(judged(*arguments, **named))
 
+    def by_degree(self, ratios, factor, here, rule):
+        """The Verdict of a claim that something is faster, and by far. `ratios`: by the name of the part, each to be at least
+        the factor. It holds in part where only one is surely faster at all."""
+        parts = [(name, self.is_at_least(ratio, factor)) for name, ratio in ratios.items()]
+        is_faster = [self.is_more(ratio, 1) for ratio in ratios.values()]
+        outcome = judgement.in_steps(judgement.all_of(part for _, part in parts), judgement.any_of(is_faster))
+        return self.decided(Verdict(outcome, [*here, *without_passing(parts, outcome)], rule, tuple(ratios.values())))
+
     def decided(self, verdict):
         """A verdict with what has been compared for it, which is of its figures and since the verdict before."""
         places = set(self.places_of(verdict.figures))

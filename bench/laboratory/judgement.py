@@ -67,6 +67,24 @@ def by_parts(parts):
     return "does not hold" if parts and None not in parts else "open"
 
 
+def any_of(said):
+    """Whether one of several is true; None if none is for certain, and one may be."""
+    said = list(said)
+    return True if True in said else None if None in said else False
+
+
+def all_of(said):
+    """Whether several are all true; None if none is false for certain, and one may be."""
+    said = list(said)
+    return False if False in said else None if None in said else True
+
+
+def agreed(outcomes):
+    """The one outcome of several measurements of the same. If they disagree, it is open, and one that is open itself does not count."""
+    found = set(outcomes) - {"open"}
+    return found.pop() if len(found) == 1 else "open"
+
+
 def in_steps(part, *weaker):
     """The outcome of one quantity with a limit for "holds" and weaker ones for "in part". What surely passes a weaker limit
     holds in part, though it may or may not pass the first."""

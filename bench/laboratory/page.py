@@ -225,7 +225,10 @@ JUDGING = (f"How verdicts are given: what is in doubt of figures is half the ran
            f"with the doubt added. What is within the doubt is left open, and so is a claim of which only such parts are left. What is within "
            f"{100 * BUSY:.0f} % is no difference, unless the doubt is larger than that. The range that a verdict tells is the widest of all figures "
            "that its rule compares, and the comparison nearest to its limit is the one whose distance from it exceeds its doubt by least. How "
-           "much less time something takes is compared by the time left. Its own rule stands beside each verdict.")
+           "much less time something takes is compared by the time left. Where a rule sets limits around a number that is claimed, a "
+           "figure outside them fails, though it may lie on the same side of one. A word for a degree, such as far or much, has a limit in "
+           "the rule, which may let hold in part what is right in its direction alone; or the rule says that the degree is not judged. Its own "
+           "rule stands beside each verdict.")
 
 
 def make(experiments, documents, handed_in=""):
