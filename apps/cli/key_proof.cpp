@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/report.hpp"
 #include "cli/tree_walk.hpp"
 #include "core/descriptor.hpp"
 #include "kernel/registry.hpp"
@@ -30,7 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_entries = 5000;
-constexpr std::size_t enough_names = 4;  // an error in 2^32 keys
+constexpr std::size_t enough_names = 4;   // an error in 2^32 keys
+constexpr std::size_t names_for_one = 8;  // of which a wrong key seldom decrypts more than one
 
 enum class Trial { passed, failed, none };
 
@@ -123,26 +125,39 @@ class Prover {
     std::size_t tried = 0;
     std::size_t passed = 0;
     std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      if (name == vault::configuration_name || names_.kind_of(name) != vault::StoredKind::name) {
-        continue;
-      }
-      ++tried;
-      passed += static_cast<std::size_t>(names_.decode(name, iv).has_value());
-      if (tried == most_entries) {
-        break;
+    for (fs::directory_iterator entry(folder, error), end;
+         !error && entry != end && tried != most_entries; entry.increment(error)) {
+      const std::string encoded = encoded_name(entry->path());
+      if (names_.is_well_formed(encoded)) {
+        ++tried;
+        passed += static_cast<std::size_t>(names_.decode(encoded, iv).has_value());
       }
     }
     if (passed >= enough_names && 2 * passed > tried) {
       return KeyProof::right;
     }
-    // One that somebody else put there proves nothing.
-    return tried >= enough_names && 2 * passed < tried ? KeyProof::wrong : KeyProof::nothing_to_try;
+    return tried != 0 && passed <= tried / names_for_one ? KeyProof::wrong
+                                                         : KeyProof::nothing_to_try;
   }
 
  private:
+  // Empty if it has none that can be read.
+  [[nodiscard]] std::string encoded_name(const fs::path& path) const {
+    const std::string name = path.filename().string();
+    switch (names_.kind_of(name)) {
+      case vault::StoredKind::name:
+        return name;
+      case vault::StoredKind::long_name: {
+        const std::vector<std::uint8_t> read =
+            read_beginning(path.string() + std::string(vault::long_name_suffix),
+                           vault::max_encoded_name_bytes + 1);
+        return {read.begin(), read.end()};
+      }
+      default:
+        return {};
+    }
+  }
+
   vault::Features features_;
   std::unique_ptr<vault::ContentKey> content_;
   vault::NameCipher names_;
@@ -186,6 +201,26 @@ KeyProof prove_master_key(const std::string& folder, const vault::Features& feat
   }
   const KeyProof by_names = prover.try_names(folder);
   return by_names == KeyProof::nothing_to_try && has_failed ? KeyProof::wrong : by_names;
+}
+
+void refuse_key_of_another_vault(const VaultOptions& options, const std::string& folder,
+                                 const OpenedVault& opened) {
+  const bool is_master_key = !options.master_key_file.empty();
+  if (!is_master_key && !options.place.has_configuration_elsewhere()) {
+    return;
+  }
+  if (prove_master_key(folder, opened.configuration.features, opened.key) != KeyProof::wrong) {
+    return;
+  }
+  if (is_master_key) {
+    throw Error(ErrorCode::wrong_key,
+                shown_name(options.master_key_file) + ": is not the master key of this vault",
+                "if all that is in it is damaged, 'paes vault passwd --master-key FILE -f' gives "
+                "it a passphrase");
+  }
+  throw Error(ErrorCode::wrong_key,
+              options.place.configuration_path() + ": is not the configuration of this vault",
+              "if all that is in it is damaged, copy this file into it as gocryptfs.conf");
 }
 
 }  // namespace paes::cli

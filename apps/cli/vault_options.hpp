@@ -95,8 +95,8 @@ class VaultOptions {
   void declare(CLI::App& app, bool needs_folder = true);
 
   // Reads the configuration, then the key that was named or a passphrase, which may be asked for.
-  // Throws Error(wrong_key) for a wrong passphrase. A master key is only looked at: whether it is
-  // this vault's, its content will tell (key_proof.hpp).
+  // Throws Error(wrong_key) for a wrong passphrase. Whether a master key, or a configuration that
+  // lies elsewhere, is this vault's, only its content can tell (key_proof.hpp).
   [[nodiscard]] OpenedVault open() const;
   // Throws Error(usage) for one of the files that this reads.
   void refuse_as_output(const stream::FilePlace& output) const;

@@ -177,11 +177,7 @@ VaultTree::VaultTree(const VaultOptions& options)
   const std::string& folder = options.place.folder();
   Descriptor root = open_vault_folder(folder);
   const OpenedVault opened = options.open();
-  if (!options.master_key_file.empty() &&
-      prove_master_key(folder, opened.configuration.features, opened.key) == KeyProof::wrong) {
-    throw Error(ErrorCode::wrong_key,
-                shown_name(options.master_key_file) + ": is not the master key of this vault");
-  }
+  refuse_key_of_another_vault(options, folder, opened);
   volume_ = std::make_unique<const volume::Volume>(
       std::move(root), opened.configuration.features, opened.key, best_kernel(Cipher::aes),
       std::make_unique<volume::Backing>(), met_.reporter());

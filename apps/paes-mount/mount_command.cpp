@@ -94,12 +94,7 @@ OpenedVolume open_volume(const MountCommandLine& command, const MountPaths& path
   }
   check_ahead(command);
   const cli::OpenedVault opened = command.vault.open();
-  if (!command.vault.master_key_file.empty() &&
-      cli::prove_master_key(paths.vault, opened.configuration.features, opened.key) ==
-          cli::KeyProof::wrong) {
-    throw Error(ErrorCode::wrong_key,
-                command.vault.master_key_file + ": is not the master key of this vault");
-  }
+  cli::refuse_key_of_another_vault(command.vault, paths.vault, opened);
   Descriptor root(open(paths.vault.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root.is_open()) {
     throw_errno(paths.vault);

@@ -90,9 +90,11 @@ std::optional<Error> verdict_on(const VaultFsckCommand& command, const FsckCount
                  fmt::format("{}: {}{}{}", folder,
                              number_of(counts.damaged, "thing is damaged", "things are damaged"),
                              unread.empty() ? "" : "; ", unread),
-                 command.vault.master_key_file.empty()
-                     ? "get copies of what is named from a backup"
-                     : "if everything is damaged, the master key is that of another vault");
+                 !command.vault.master_key_file.empty()
+                     ? "if everything is damaged, the master key is that of another vault"
+                 : command.vault.place.has_configuration_elsewhere()
+                     ? "if everything is damaged, the configuration is that of another vault"
+                     : "get copies of what is named from a backup");
   }
   if (counts.unread != 0) {
     return Error(ErrorCode::failure, fmt::format("{}: {}", folder, unread),

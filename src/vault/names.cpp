@@ -67,17 +67,24 @@ std::string seal_name(const Eme& eme, base64::Form form, std::string_view name, 
   return encoded;
 }
 
+// The encrypted blocks of a name, at the beginning of `room`. Empty unless `encoded` has the form
+// of an encoded name.
+MutableBytes blocks_of(base64::Form form, std::string_view encoded, PaddedName& room) {
+  const std::size_t bytes = base64::decoded_bytes(encoded, form);
+  if (bytes == 0 || bytes > room.size() || bytes % cipher_block != 0) {
+    return {};
+  }
+  const auto used = MutableBytes(room).first(bytes);
+  return base64::decode_public(encoded, used, form) ? used : MutableBytes();
+}
+
 // Empty unless `encoded` is what seal_name makes of a valid name.
 std::optional<std::string> open_name(const Eme& eme, base64::Form form, std::string_view encoded,
                                      Bytes tweak, bool (&is_valid)(std::string_view) noexcept) {
   PaddedName padded;
-  const std::size_t bytes = base64::decoded_bytes(encoded, form);
-  if (bytes == 0 || bytes > padded.size() || bytes % cipher_block != 0) {
-    return std::nullopt;
-  }
   const WipeOnExit wiped(padded);
-  const auto used = MutableBytes(padded).first(bytes);
-  if (!base64::decode_public(encoded, used, form)) {
+  const MutableBytes used = blocks_of(form, encoded, padded);
+  if (used.empty()) {
     return std::nullopt;
   }
   eme.decrypt(tweak, used);
@@ -85,7 +92,8 @@ std::optional<std::string> open_name(const Eme& eme, base64::Form form, std::str
   if (!in_last) {
     return std::nullopt;
   }
-  const std::string_view name = libcrypto::text_of(used.first(bytes - cipher_block + *in_last));
+  const std::string_view name =
+      libcrypto::text_of(used.first(used.size() - cipher_block + *in_last));
   return is_valid(name) ? std::optional<std::string>(name) : std::nullopt;
 }
 
@@ -113,6 +121,11 @@ std::optional<std::string> NameCipher::decode(std::string_view encoded, const Fo
     return open_name(eme_, form_of(features_), encoded, iv, is_file_name);
   }
   return is_file_name(encoded) ? std::optional<std::string>(encoded) : std::nullopt;
+}
+
+bool NameCipher::is_well_formed(std::string_view encoded) const {
+  PaddedName room;
+  return !features_.has_plaintext_names && !blocks_of(form_of(features_), encoded, room).empty();
 }
 
 std::string NameCipher::hashed(std::string_view encoded) const {

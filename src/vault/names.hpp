@@ -53,6 +53,10 @@ class NameCipher {
   [[nodiscard]] std::optional<std::string> decode(std::string_view encoded,
                                                   const FolderIv& iv) const;
 
+  // Whether `encoded` has the form of an encoded name, which other files in a folder seldom have.
+  // Plain names have none.
+  [[nodiscard]] bool is_well_formed(std::string_view encoded) const;
+
   [[nodiscard]] bool is_long(std::string_view encoded) const noexcept {
     return features_.hashes_long_names() && encoded.size() > features_.long_name_max;
   }

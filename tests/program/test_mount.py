@@ -1105,6 +1105,38 @@ def test_master_key_configuration_and_source(own_vault, mounts, tmp_path):
     assert (by_key / "file").read_text() == "text"
 
 
+@pytest.mark.parametrize("kind", ["folders", "file", "plain names"])
+def test_a_key_of_another_vault_mounts_nothing(tmp_path, mounts, kind):
+    """What a mount wrote under it, nobody could read."""
+    options = ["-plaintextnames"] if kind == "plain names" else []
+    vault = Vault(tmp_path / "own", *options)
+    theirs = mounts.by_gocryptfs(vault)
+    if kind == "folders":
+        (theirs / "one").mkdir()
+        (theirs / ("n" * 200)).mkdir()
+    else:
+        (theirs / "file").write_text("text")
+    unmount_when_free(theirs)
+    other = Vault(tmp_path / "other", *options).path / "gocryptfs.conf"
+    key = tmp_path / "key"
+    key.write_text("00" * 32)
+    point = mounts.point()
+    moved = tmp_path / "moved.conf"
+    shutil.copy(vault.path / "gocryptfs.conf", moved)
+    opened_by = ("--config", other, "--passphrase-file", vault.passfile)
+    for words, says in (
+        (("--master-key", key), f"{key}: is not the master key of this vault"),
+        (opened_by, f"{other}: is not the configuration of this vault"),
+    ):
+        done = subprocess.run([MOUNT, "-w", *words, vault.path, point], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        assert done.returncode == program.WRONG_KEY, done.stderr
+        program.assert_error_lines(done.stderr, says)
+    ours = mounts.by_paes(vault, "-w", "--config", moved)
+    (ours / "new").write_text("new")
+    unmount_when_free(ours)
+    assert (mounts.by_gocryptfs(vault) / "new").read_text() == "new"
+
+
 @contextlib.contextmanager
 def at_a_terminal(*words):
     """Starts the program there, as a shell would, and waits until it asks: (process, terminal)."""

@@ -1180,6 +1180,82 @@ def test_keys_that_do_not_open(vault, tmp_path):
     assert program.tree(vault.path) == before and not (tmp_path / "got").exists()
 
 
+def keys_of_another_vault(tmp_path, *options):
+    """Options that open any vault: a master key, and a configuration beside its passphrase."""
+    key = tmp_path / "other.key"
+    other = Vault(tmp_path / "other", "--master-key-out", key, *options)
+    config = other.path / "gocryptfs.conf"
+    return {
+        "is not the master key of this vault": ("--master-key", key),
+        "gocryptfs.conf: is not the configuration of this vault": ("--config", config, *other.key),
+    }
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "two folders", "long name", "plain names"])
+def test_a_key_of_another_vault_writes_nothing(tmp_path, kind):
+    options = ["--plaintext-names"] if kind == "plain names" else []
+    vault = Vault(tmp_path / "own", *options)
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "file").write_text("text")
+    for name in {"folder": ["one"], "two folders": ["one", "two"], "long name": ["n" * 200]}.get(kind, []):
+        (source / name).mkdir()
+    folders = [path for path in source.iterdir() if path.is_dir()]
+    vault.do("put", *(folders or [source / "file"]))
+    (vault.path / "lost+found").mkdir()
+    before = program.tree(vault.path)
+    for says, key in keys_of_another_vault(tmp_path, *options).items():
+        fail("vault", "put", *key, "--as", "new", vault.path, source / "file", code=WRONG_KEY, says=says)
+    assert program.tree(vault.path) == before
+
+
+def test_the_owner_gets_into_a_damaged_vault(tmp_path):
+    """What does not open is damaged as long as something opens."""
+    key = tmp_path / "key"
+    vault = Vault(tmp_path / "own", "--master-key-out", key)
+    folder = tmp_path / "source"
+    folder.mkdir()
+    keys = (("--master-key", key), (*vault.key, "--config", tmp_path / "moved.conf"))
+    shutil.copy(vault.path / "gocryptfs.conf", tmp_path / "moved.conf")
+
+    def put(name):
+        for number, opened_by in enumerate(keys):
+            (folder / f"{name}{number}").mkdir()
+            succeed("vault", "put", *opened_by, vault.path, folder / f"{name}{number}")
+
+    # Nothing but what others leave in a folder.
+    (vault.path / "lost+found").mkdir()
+    (vault.path / ".DS_Store").write_bytes(os.urandom(6148))
+    (vault.path / ("x" * 22)).write_bytes(b"")
+    put("first")
+    # Names with a damaged character, and a few that are sound.
+    for number in range(6):
+        (folder / f"damaged{number}").mkdir()
+        before = set(vault.path.iterdir())
+        vault.do("put", folder / f"damaged{number}")
+        [made] = set(vault.path.iterdir()) - before
+        made.rename(made.with_name(made.name[:3] + ("A" if made.name[3] != "A" else "B") + made.name[4:]))
+    put("second")
+    # A file whose first block is damaged, and one that is sound.
+    (folder / "damaged").write_text("text" * 5000)
+    before = set(vault.path.iterdir())
+    vault.do("put", folder / "damaged")
+    [made] = set(vault.path.iterdir()) - before
+    made.write_bytes(made.read_bytes()[:40] + b"damage" + made.read_bytes()[46:])
+    (folder / "sound").write_text("text")
+    vault.do("put", folder / "sound")
+    put("third")
+    for opened_by in keys:
+        assert succeed("vault", "cat", *opened_by, vault.path, "sound").out == b"text"
+
+
+def test_an_empty_vault_takes_any_key(vault, tmp_path):
+    (tmp_path / "file").write_text("text")
+    key = next(iter(keys_of_another_vault(tmp_path).values()))
+    succeed("vault", "put", *key, vault.path, tmp_path / "file")
+    assert succeed("vault", "cat", *key, vault.path, "file").out == b"text"
+
+
 def test_several_passphrases(vault, tmp_path):
     """Each has a configuration of its own, and goes with it."""
     (tmp_path / "file").write_text("text")

@@ -176,6 +176,25 @@ TEST(Names, OneSpellingOnly) {
   }
 }
 
+// What tells a name under another key from what others keep in the folder.
+TEST(Names, HaveTheirFormUnderEveryKey) {
+  const NameCipher raw = cipher_of(raw_features());
+  const NameCipher padded = cipher_of(padded_features());
+  for (std::size_t bytes = 1; bytes <= max_name_bytes; ++bytes) {
+    EXPECT_TRUE(raw.is_well_formed(raw.encode(name_of(bytes, bytes), iv)));
+    EXPECT_TRUE(padded.is_well_formed(padded.encode(name_of(bytes, bytes), iv)));
+  }
+  const std::string text = raw.encode("a", iv);
+  for (const std::string& other :
+       {std::string(), std::string("lost+found"), std::string("notes.txt"), text.substr(1),
+        text + "A", text + "==", text.substr(0, 21) + "x", std::string(22, '+'),
+        std::string(max_encoded_name_bytes + 2, 'A')}) {
+    EXPECT_FALSE(raw.is_well_formed(other)) << other;
+  }
+  EXPECT_FALSE(padded.is_well_formed(text));
+  EXPECT_FALSE(cipher_of(plain_features()).is_well_formed(text));
+}
+
 TEST(Names, NamesThatNoFileCanHaveAreNotDecoded) {
   const NameCipher cipher = cipher_of({});
   ASSERT_EQ(cipher.decode(encoded_of("a good one"), iv), "a good one");
