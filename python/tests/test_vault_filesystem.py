@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
+import json
 import os
 import pickle
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,11 +20,13 @@ from varied import varied_bytes
 from vaults import (
     CONFIGURATION,
     MASTER_KEY,
+    OTHER_CONFIGURATION,
     PASSPHRASE,
     Gocryptfs,
     Tree,
     opened,
     read_tree,
+    stored_text,
     stored_tree,
     write_tree,
 )
@@ -151,9 +156,11 @@ def test_what_paes_has_written(folder: Path, kind: str) -> None:
 class Made:
     """A vault in memory that is made of its parts."""
 
+    NUMBERS = itertools.count()  # all share the memory
+
     def __init__(self, tree: Tree) -> None:
         self.below: Any = fsspec.filesystem("memory")
-        self.root = f"/vault{id(self)}"
+        self.root = f"/vault{next(self.NUMBERS)}"
         self.places = stored_tree(tree, self.hold)
 
     def hold(self, path: str, data: bytes) -> None:
@@ -257,7 +264,8 @@ def test_what_opens_nothing(made: Made, folder: Path) -> None:
     assert "returned None" in why(paes.UsageError, passphrase=lambda: None)
     assert "returned None" in why(paes.UsageError, master_key=lambda: None)
     assert "not bytes" in why(TypeError, passphrase=b"bytes")
-    why(FileNotFoundError, master_key=b"k" * 32)  # nothing has a name under it
+    other = why(paes.WrongKeyError, master_key=b"k" * 32)
+    assert other == "master_key: is not the master key of this vault"
     assert "work factor 10, above the limit" not in why(
         paes.UsageError, passphrase=passphrase, max_work_factor=9
     )
@@ -284,8 +292,152 @@ def test_an_open_vault_opens_nothing_for_others(made: Made, folder: Path) -> Non
     ):
         with pytest.raises(paes.WrongKeyError):
             made.fs(**wrong).cat_file("one")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(paes.WrongKeyError):
         made.fs(master_key=bytes(32)).cat_file("one")
+
+
+def keys_of_another_vault(folder: Path) -> list[dict[str, Any]]:
+    (folder / "other.key").write_text("00" * 32)
+    (folder / "other.conf").write_bytes(OTHER_CONFIGURATION)
+    return [
+        {"master_key": bytes(32)},
+        {"master_key_file": folder / "other.key"},
+        {"passphrase": passphrase, "config": folder / "other.conf"},
+    ]
+
+
+def keys_of_this_vault(folder: Path) -> list[dict[str, Any]]:
+    (folder / "own.conf").write_bytes(CONFIGURATION)
+    return [
+        {"master_key": bytes.fromhex(MASTER_KEY)},
+        {"passphrase": passphrase, "config": folder / "own.conf"},
+    ]
+
+
+CHANGES: list[Callable[[VaultFileSystem], object]] = [
+    lambda fs: fs.pipe_file("new", b"new"),
+    lambda fs: fs.pipe_file("new/in/a folder", b"new"),
+    lambda fs: fs.open("one", "wb"),
+    lambda fs: fs.mkdir("new"),
+    lambda fs: fs.makedirs("new/in", exist_ok=True),
+    lambda fs: fs.mkdir(LONG + "2"),
+    lambda fs: fs.mv("one", "new"),
+    lambda fs: fs.cp_file("one", "new"),
+    lambda fs: fs.rm_file("one"),
+    lambda fs: fs.rm("folder", recursive=True),
+    lambda fs: fs.rmdir("folder"),
+]
+
+
+def anew(below: Any, root: str, **options: Any) -> VaultFileSystem:
+    """A file system that knows nothing yet."""
+    below.__dict__.pop("_paes_vaults", None)
+    return VaultFileSystem(root, fs=below, **options)
+
+
+def all_stored(fs: VaultFileSystem) -> dict[str, bytes]:
+    fs.fs.invalidate_cache()
+    return {path: fs.fs.cat_file(path) for path in fs.fs.find(fs.root, withdirs=False)}
+
+
+def test_a_key_of_another_vault_changes_nothing(
+    made: Made, local: OnThisMachine, folder: Path
+) -> None:
+    for right in (made.fs(), local.fs()):
+        before = all_stored(right)
+        for options in keys_of_another_vault(folder):
+            for change in CHANGES:
+                fs = anew(right.fs, right.root, **options)
+                for _ in range(2):
+                    with pytest.raises(
+                        paes.WrongKeyError, match=r"is not the (master key|configuration) of this"
+                    ):
+                        change(fs)
+            for look in (lambda fs: fs.ls(""), lambda fs: fs.find("")):
+                with pytest.raises(paes.WrongKeyError):
+                    look(anew(right.fs, right.root, **options))
+        assert all_stored(right) == before
+
+
+@pytest.mark.parametrize("names", [1, 3, 20])
+@pytest.mark.parametrize("kind", ["empty file", "long name", "folder"])
+def test_names_alone_tell_a_key_of_another_vault(folder: Path, names: int, kind: str) -> None:
+    ends = {"empty file": "", "long name": LONG, "folder": "/in/file"}
+    made = Made({f"{number}{ends[kind]}": b"" for number in range(names)})
+    before = all_stored(made.fs())
+    for options in keys_of_another_vault(folder):
+        with pytest.raises(paes.WrongKeyError):
+            anew(made.below, made.root, **options).pipe_file("new", b"new")
+    assert all_stored(made.fs()) == before
+    for options in keys_of_this_vault(folder):
+        anew(made.below, made.root, **options).pipe_file("new", b"new")
+
+
+PLAIN = json.dumps(
+    {**json.loads(CONFIGURATION), "FeatureFlags": ["HKDF", "GCMIV128", "PlaintextNames"]}
+).encode()
+
+
+def test_a_block_tells_a_key_where_names_are_plain(folder: Path) -> None:
+    below = fsspec.filesystem("memory")
+    root = "/plain"
+    below.pipe_file(f"{root}/gocryptfs.conf", PLAIN)
+    for place in ("a/b/file", "a/hole", "c"):
+        text = stored_text(opened(), b"text")
+        below.pipe_file(f"{root}/{place}", text if place == "a/b/file" else text[:18] + bytes(4128))
+    below.pipe_file(f"{root}/damaged", text[:30] + b"damage" + text[36:])
+    fs = VaultFileSystem(root, fs=below, passphrase=passphrase)
+    before = all_stored(fs)
+    [by_key, by_file, _] = keys_of_another_vault(folder)
+    for options in (by_key, by_file):
+        for change in (
+            lambda fs: fs.pipe_file("new", b"new"),
+            lambda fs: fs.mkdir("new"),
+            lambda fs: fs.rm_file("c"),
+            lambda fs: fs.mv("c", "d"),
+        ):
+            with pytest.raises(paes.WrongKeyError, match="is not the master key of this vault"):
+                change(anew(below, root, **options))
+    assert all_stored(fs) == before
+    anew(below, root, master_key=bytes.fromhex(MASTER_KEY)).pipe_file("new", b"new")
+    assert fs.cat_file("new") == b"new"
+
+
+def damage_name(made: Made, path: str) -> None:
+    place = made.places[path]
+    other = place[:3] + ("A" if place[3] != "A" else "B") + place[4:]
+    made.below.mv(f"{made.root}/{place}", f"{made.root}/{other}")
+
+
+def test_the_owner_gets_into_a_damaged_vault(folder: Path) -> None:
+    """What does not open is damaged as long as something opens."""
+    for options in keys_of_this_vault(folder):
+        made = Made({})
+        # What others leave in a folder.
+        made.hold("lost+found/0000", b"")
+        made.hold(".DS_Store", os.urandom(6148))
+        made.hold("x" * 22, b"\0\1" + bytes(100))
+        anew(made.below, made.root, **options).pipe_file("first", b"text")
+        # Half of the names, and nothing else.
+        made = Made({f"{number}": b"" for number in range(8)})
+        for number in range(4):
+            damage_name(made, f"{number}")
+        anew(made.below, made.root, **options).pipe_file("second", b"text")
+        # All names, and a block is still authentic.
+        made = Made({f"{number}": b"" for number in range(8)} | {"text": varied_bytes(5000)})
+        for path in list(made.places):
+            damage_name(made, path)
+        anew(made.below, made.root, **options).pipe_file("third", b"text")
+        assert made.fs().cat_file("third") == b"text"
+
+
+def test_an_empty_vault_takes_any_key(folder: Path) -> None:
+    for options in keys_of_another_vault(folder):
+        made = Made({})
+        fs = anew(made.below, made.root, **options)
+        assert fs.ls("") == [] and not fs.exists("one")
+        fs.pipe_file("one", b"1")
+        assert anew(made.below, made.root, **options).cat_file("one") == b"1"
 
 
 def test_each_flipped_byte_of_a_file_is_refused(made: Made) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from object_store import Store, running_store
 from varied import varied_bytes
-from vaults import PASSPHRASE, Tree, stored_tree
+from vaults import MASTER_KEY, PASSPHRASE, Tree, stored_tree
 
 import paes
 
@@ -161,6 +161,30 @@ def test_writing(store: Store, bucket: str, fs: VaultFileSystem, pass_file: str)
     again.rm("other", recursive=True)
     assert again.ls("") == []
     assert len(other.find(f"{bucket}/vault")) == 2  # the configuration, and the root's IV
+
+
+def test_a_master_key_is_tried_once(store: Store, bucket: str, pass_file: str) -> None:
+    def requests(names: list[str], **options: Any) -> int:
+        below = fsspec.filesystem("s3", **store.options, skip_instance_cache=True)
+        fs = VaultFileSystem(f"{bucket}/vault", fs=below, **options)
+        store.asked.reset()
+        for name in names:
+            fs.pipe_file(name, b"new")
+        return len(store.asked.requests)
+
+    key = {"master_key": bytes.fromhex(MASTER_KEY)}
+    hold(store, bucket, {"folder/in/file": b"x", **{f"{number}": b"x" for number in range(8)}})
+    own = requests(["folder/in/1"], passphrase_file=pass_file)
+    assert requests(["folder/in/2"], **key) == own  # the names of the folders prove it
+    own = requests(["1a", "1b", "1c"], passphrase_file=pass_file)
+    assert requests(["2a", "2b", "2c"], **key) <= own + 1  # a listing
+    bucket = store.new_bucket()
+    hold(store, bucket, {"file": varied_bytes(50_000)})
+    own = requests(["1"], passphrase_file=pass_file)
+    bucket = store.new_bucket()
+    hold(store, bucket, {"file": varied_bytes(50_000)})
+    assert requests(["2"], **key) <= own + 2  # and a first block
+    assert store.asked.sent < 10_000
 
 
 def address(bucket: str, path: str) -> str:

@@ -35,6 +35,19 @@ CONFIGURATION = json.dumps(
 ).encode()
 MASTER_KEY = "fd966e5206f641d2afcc938298e358df203b2f8bbc0449d2cd95eb9e5e5859dc"
 
+# Another vault's, with the same passphrase.
+OTHER_CONFIGURATION = json.dumps(
+    {
+        **json.loads(CONFIGURATION),
+        "EncryptedKey": "B0YhZ3N0ewQDrRiHmqLJrZE4qcZ84Ow7BXrxohfb2jqLebuCJQVhJ6KeazoqcNgSEGNL4HqF82"
+        "DsRhNATDEMgA==",
+        "ScryptObject": {
+            **json.loads(CONFIGURATION)["ScryptObject"],
+            "Salt": "RFpLVInWM1fI9yhQdv8tayVrfFS4BADHniRCkoo4+AU=",
+        },
+    }
+).encode()
+
 Tree = dict[str, bytes]
 
 

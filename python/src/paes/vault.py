@@ -34,6 +34,7 @@ from paes.vault_names import (
     IV_BYTES,
     MOST_CONFIGURATION_BYTES,
     Entry,
+    StoredFolder,
     Vault,
     is_link,
     is_not_regular,
@@ -43,6 +44,7 @@ from paes.vault_names import (
     read_opening,
     sound_iv,
 )
+from paes.vault_proof import KeyProof
 
 __all__ = ["VaultFileSystem", "VaultKey"]
 
@@ -104,6 +106,9 @@ class VaultFileSystem(VaultChanges, Travelling):
     A path may contain variables of the environment ("$HOME/pass"). Only such names and functions
     travel to other processes: an object that contains a secret cannot be pickled. `config` is the
     path on this machine of a configuration that is not the vault's own gocryptfs.conf.
+
+    Nothing changes under a master key, or a `config`, of another vault: WrongKeyError tells it. An
+    empty vault takes any key.
 
     A damaged name ends a listing with CorruptError. With `skip_damaged_names` it is left out.
     """
@@ -216,12 +221,27 @@ class VaultFileSystem(VaultChanges, Travelling):
                 text = file.read(MOST_CONFIGURATION_BYTES + 1)
         key = self._key(text, where)
         if not key.has_folder_ivs:
-            return Vault(self.fs, self.root, key, bytes(IV_BYTES))
-        if isinstance(iv, FileNotFoundError):
-            iv = b""
-        if isinstance(iv, BaseException):
-            raise iv
-        return Vault(self.fs, self.root, key, sound_iv(iv, self.root))
+            iv = bytes(IV_BYTES)
+        else:
+            if isinstance(iv, FileNotFoundError):
+                iv = b""
+            if isinstance(iv, BaseException):
+                raise iv
+            iv = sound_iv(iv, self.root)
+        proof = self._proof(key, StoredFolder(self.root, iv), where)
+        return Vault(self.fs, self.root, key, iv, proof)
+
+    def _proof(self, key: VaultKey, root: StoredFolder, configuration: str) -> KeyProof | None:
+        source = ""
+        if self._sources["master_key_file"] is not None:
+            source = self._path("master_key_file")
+        elif self._sources["master_key"] is not None:
+            source = "master_key"
+        if source:
+            return KeyProof(self.fs, key, root, source, "master key")
+        if self._config is not None:
+            return KeyProof(self.fs, key, root, configuration, "configuration")
+        return None
 
     def _key(self, configuration: bytes, name: str) -> VaultKey:
         how: Any = {"kernel": self._kernel, "name": name}
@@ -260,7 +280,7 @@ class VaultFileSystem(VaultChanges, Travelling):
         try:
             entries = self.fs.ls(stored, detail=True, **options)
         except (FileNotFoundError, NotADirectoryError):
-            raise not_found(path) from None
+            raise self.vault.missing(path) from None
         if len(entries) == 1 and entries[0]["type"] != "directory" and entries[0]["name"] == stored:
             found = [self.vault.entry(path, entries[0])]
         else:
@@ -276,9 +296,11 @@ class VaultFileSystem(VaultChanges, Travelling):
         path = self._strip_protocol(path)
         stored = self.vault.stored(path)
         try:
-            return self.vault.entry(path, self.fs.info(stored, **options))
+            entry = self.fs.info(stored, **options)
         except (FileNotFoundError, NotADirectoryError):
-            raise not_found(path) from None
+            raise self.vault.missing(path) from None
+        self.vault.prove_by_name(path)
+        return self.vault.entry(path, entry)
 
     def exists(self, path: str, **options: Any) -> bool:
         """Return whether something has this path. What no file can have as a name has none."""
@@ -330,8 +352,9 @@ class VaultFileSystem(VaultChanges, Travelling):
                     answers.append(error)
         for place, answer in zip(places, answers, strict=True):
             if isinstance(answer, (FileNotFoundError, NotADirectoryError)):
-                continue
-            if not isinstance(answer, BaseException):
+                answer = self.vault.missing(paths[place])
+            elif not isinstance(answer, BaseException):
+                self.vault.prove_by_name(paths[place])
                 answer = self._readable(paths[place], answer)
             found[place] = answer
         return found

@@ -97,8 +97,12 @@ class VaultChanges:
         return VaultWriter(self.vault.key, path, target)
 
     def _place(self, path: str) -> tuple[StoredFolder, str, bytes]:
-        """Return a path's folder, where it is stored, and of a long name the encoded one."""
+        """Return a path's folder, where it is stored, and of a long name the encoded one.
+
+        Every change begins here, and ends here if the key is another vault's.
+        """
         folder, stored, encoded = self.vault.names(path, now=True)
+        self.vault.prove(is_change=True)
         return folder, joined(folder.path, stored), encoded
 
     def _type_now(self, path: str) -> str | None:

@@ -21,10 +21,9 @@ from paes._paes import VaultKey
 from paes.errors import CorruptError, Error, FailureError
 from paes.store_files import RangeReader, StoreTarget, StoreWriter
 from paes.stored import Range, StoredFile
-from paes.vault_names import FOLDER_IV, open_local
+from paes.vault_names import FOLDER_IV, HEADER_BYTES, open_local
 
 BLOCK_BYTES = 4096
-HEADER_BYTES = 18
 # The bytes that the writer seals at once.
 _RUN_BYTES = 1 << 20
 

@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from fsspec.implementations.local import LocalFileSystem
@@ -20,11 +20,14 @@ CONFIGURATION = "gocryptfs.conf"
 FOLDER_IV = "gocryptfs.diriv"
 LONG_NAME_SUFFIX = ".name"
 IV_BYTES = 16
+HEADER_BYTES = 18
 # A file that should be short is never read further.
 MOST_CONFIGURATION_BYTES = 64 << 10
-_MOST_ENCODED_BYTES = 344
+MOST_ENCODED_BYTES = 344
 
 Entry: TypeAlias = "dict[str, Any]"
+# Takes the listing of a root, or lists it, and returns whether that proves a key.
+Proof: TypeAlias = "Callable[[list[Entry] | None], bool]"
 
 
 class StoredFolder(NamedTuple):
@@ -108,8 +111,13 @@ class Vault:
     # More folders than that are forgotten, the oldest first.
     KEPT = 1 << 16
 
-    def __init__(self, fs: Any, root: str, key: VaultKey, root_iv: bytes) -> None:
-        """Take the file system below, the vault's path there, and the IV of its root."""
+    def __init__(
+        self, fs: Any, root: str, key: VaultKey, root_iv: bytes, proof: Proof | None = None
+    ) -> None:
+        """Take the file system below, the vault's path there, and the IV of its root.
+
+        `proof` is there if the key may be another vault's.
+        """
         self.fs = fs
         self.root = StoredFolder(root, root_iv)
         self.key = key
@@ -117,6 +125,29 @@ class Vault:
         self.is_gone = False
         self._lock = ProcessLock()
         self._folders: dict[str, StoredFolder] = {}
+        self._proof = proof
+
+    # The key.
+
+    def prove(self, entries: list[Entry] | None = None, *, is_change: bool = False) -> None:
+        """Raise WrongKeyError if the key is known to be another vault's.
+
+        It lists the root unless `entries` are that, and mostly does so once. A change that was let
+        through is the last thing to be asked about.
+        """
+        if self._proof is not None and (self._proof(entries) or is_change):
+            self._proof = None
+
+    def prove_by_name(self, path: str) -> None:
+        """Take what is stored under a path's name as a proof: no other key makes that name."""
+        if path and not self.key.has_plain_names:
+            self._proof = None
+
+    def missing(self, path: str) -> FileNotFoundError:
+        """Return what tells that nothing has this path, unless the key is why."""
+        if not self.key.has_plain_names:
+            self.prove()
+        return not_found(path)
 
     # Paths.
 
@@ -128,6 +159,8 @@ class Vault:
         if found is None:
             stored = self.stored(path)
             found = StoredFolder(stored, self.read_iv(stored, path))
+            if self.key.has_folder_ivs:
+                self.prove_by_name(path)
             self.keep(path, found)
         return found
 
@@ -175,7 +208,7 @@ class Vault:
         if isinstance(iv, (FileNotFoundError, NotADirectoryError)):
             if self.fs.isdir(stored):
                 raise CorruptError(f"{path or 'the vault'}: {FOLDER_IV} is missing")
-            raise not_found(path)
+            raise self.missing(path)
         if isinstance(iv, BaseException):
             raise iv
         return sound_iv(iv, path or "the vault")
@@ -225,6 +258,9 @@ class Vault:
     def listed(self, path: str, entries: Iterable[Entry], skip_damaged: bool) -> list[Entry]:
         """Return what a folder has, from what is stored there. The names of long ones are read."""
         folder = self.folder(path)
+        entries = list(entries)
+        if not path and not self.key.has_plain_names:
+            self.prove(entries)
         found: list[Entry] = []
         short: list[tuple[str, Entry]] = []
         long: list[tuple[str, Entry]] = []
@@ -266,7 +302,7 @@ class Vault:
         if not entries:
             return []
         paths = [joined(folder.path, name + LONG_NAME_SUFFIX) for name, _ in entries]
-        read = read_short(self.fs, paths, _MOST_ENCODED_BYTES)
+        read = read_short(self.fs, paths, MOST_ENCODED_BYTES)
         found: list[tuple[str, Entry, bytes | CorruptError | None]] = []
         for (name, entry), encoded in zip(entries, read, strict=True):
             plain: bytes | CorruptError
@@ -274,7 +310,7 @@ class Vault:
                 plain = CorruptError("the file of its long name is missing")
             elif isinstance(encoded, BaseException):
                 raise encoded
-            elif len(encoded) > _MOST_ENCODED_BYTES:
+            elif len(encoded) > MOST_ENCODED_BYTES:
                 plain = CorruptError("the file of its long name is too long")
             else:
                 try:
