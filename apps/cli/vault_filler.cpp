@@ -94,7 +94,8 @@ void VaultFiller::make_folder(const std::string& path, const struct stat* source
   if (is_new) {
     const mode_t mode = source == nullptr ? 0777 : (source->st_mode & 0777) | S_IRWXU;
     const SharedFolder parent = vault_.folder(parent_of(path));
-    require(volume::make_folder(volume_, *parent, stream::last_name(path), {mode, std::nullopt}),
+    require(volume::make_folder(volume_, *parent, stream::last_name(path),
+                                {.mode = mode, .owner = std::nullopt, .is_synced_first = true}),
             path);
     changed_.emplace(parent_of(path), parent);
     found = vault_.look_up(path);

@@ -138,8 +138,13 @@ class NewFolder {
         !done) {
       return done;
     }
-    const Result<void> made = fill(entry).and_then(
-        [&] { return rename_to_free_name(backing, parent_, hidden_.c_str(), parent_, name); });
+    const Result<void> made =
+        fill(entry)
+            .and_then(
+                [&] { return entry.is_synced_first ? volume_.unsynced().sync() : Result<void>(); })
+            .and_then([&] {
+              return rename_to_free_name(backing, parent_, hidden_.c_str(), parent_, name);
+            });
     if (!made) {
       if (has_iv_) {
         (void)volume_.unsynced().remove(content(), folder_iv_file());

@@ -25,6 +25,9 @@ struct Owner {
 struct NewEntry {
   mode_t mode = 0;
   std::optional<Owner> owner;
+  // Of a folder: its IV and its long name are on disk before it gets its name. Without this, a
+  // power failure before the next sync can leave a folder that nobody can open.
+  bool is_synced_first = false;
 };
 
 // EEXIST if something has the name.

@@ -223,6 +223,12 @@ class Session {
       return make_folder(writable(), folder, name, {.mode = 0755, .owner = owner_});
     });
   }
+  Result<void> mkdir_synced(const std::string& path) {
+    return in_folder(path, [&](const Folder& folder, const std::string& name) {
+      return make_folder(writable(), folder, name,
+                         {.mode = 0755, .owner = owner_, .is_synced_first = true});
+    });
+  }
   Result<void> rmdir(const std::string& path) {
     return in_folder(path, [&](const Folder& folder, const std::string& name) {
       return remove_folder(writable(), folder, name);
@@ -325,6 +331,10 @@ inline void PrintTo(const Script& script, std::ostream* out) { *out << script.na
 
 inline const std::string long_a(200, 'a');
 inline const std::string long_b(220, 'b');
+// Folders that were made with is_synced_first.
+inline const std::string synced_a = "synced a";
+inline const std::string synced_b = "synced b";
+inline const std::string synced_long = "synced " + long_a;
 
 // The steps that `Session` offers, as values.
 namespace step {
@@ -342,6 +352,7 @@ PAES_TEST_STEP(copy)
 PAES_TEST_STEP(sync)
 PAES_TEST_STEP(sync_root)
 PAES_TEST_STEP(mkdir)
+PAES_TEST_STEP(mkdir_synced)
 PAES_TEST_STEP(rmdir)
 PAES_TEST_STEP(unlink)
 PAES_TEST_STEP(symlink)
@@ -384,6 +395,11 @@ inline const std::vector<Script>& scripts() {
         sync_root(), mkdir("d"), replace("d/new", 100, 3), replace(long_a, 5000, 4), sync_root(),
         replace(long_a, 4096, 5), symlink("l", "old"), replace_link("l", "new"), sync_root(),
         replace("f", 0, 6), replace_link("f", "target")}},
+      {"synced_folders",
+       {mkdir_synced(synced_a), replace(synced_a + "/f", 5000, 1),
+        mkdir_synced(synced_a + "/inner"), mkdir_synced(synced_long),
+        replace(synced_long + "/g", 100, 2), sync_root(), mkdir_synced(synced_b), sync_root(),
+        rmdir(synced_b)}},
       {"folders_and_files",
        {mkdir("d"), create("d/f"), write("d/f", 0, 5000, 1), sync("d/f"), sync_root(), mkdir("e"),
         mkdir("e/inner"), create("e/g"), write("e/g", 0, 100, 2), sync("e/g"), rmdir("e/inner"),
