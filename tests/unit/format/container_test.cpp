@@ -143,5 +143,22 @@ TEST(Container, ChangedLineEndsAreToldFromOtherDamage) {
   }
 }
 
+TEST(Container, ItsKeysAreBoundToItsFirstTenBytes) {
+  EXPECT_EQ(to_hex(context(Suite::cobblestone_128)), "89504145530d0a1a0101");
+  EXPECT_EQ(to_hex(context(Suite::cobblestone_256)), "89504145530d0a1a0102");
+}
+
+TEST(Container, IsKnownByItsMagic) {
+  EXPECT_TRUE(is_container(magic));
+  EXPECT_TRUE(is_container(from_hex("89504145530d0a1aff")));
+  EXPECT_FALSE(is_container(Bytes(magic).first(7)));
+  EXPECT_FALSE(is_container({}));
+  for (std::size_t at = 0; at < magic.size(); ++at) {
+    auto other = magic;
+    other[at] ^= 1;
+    EXPECT_FALSE(is_container(other)) << at;
+  }
+}
+
 }  // namespace
 }  // namespace paes::container

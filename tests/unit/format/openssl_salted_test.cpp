@@ -69,5 +69,14 @@ TEST(OpensslSalted, UnknownDigestsAreRefusedWithTheKnownOnes) {
   }
 }
 
+TEST(OpensslSalted, ARefusedDigestIsToldWhichThereAre) {
+  try {
+    (void)find_digest("sha3-256");
+    ADD_FAILURE() << "was found";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.hint, "there are: md5, sha1, sha224, sha256, sha384, sha512");
+  }
+}
+
 }  // namespace
 }  // namespace paes::openssl_salted
