@@ -165,6 +165,54 @@ TEST(AgeKeys, AFileHoldsAtMostTenThousandKeys) {
   EXPECT_EQ(
       refusal(ErrorCode::usage, [&] { (void)parse_recipient_file(bytes_of(contents), "all.txt"); }),
       "all.txt: more than 10000 keys");
+  contents.erase(0, its_public.size() + 1);
+  EXPECT_EQ(parse_recipient_file(bytes_of(contents), "all.txt").size(), 10000u);
+}
+
+TEST(AgeKeys, AFileHasAtMostOneMebibyte) {
+  std::string contents = std::string(its_public) + "\n";
+  contents.resize(std::size_t{1} << 20, '#');
+  EXPECT_EQ(parse_recipient_file(bytes_of(contents), "f").size(), 1u);
+  contents.push_back('#');
+  EXPECT_EQ(refusal(ErrorCode::usage, [&] { (void)parse_recipient_file(bytes_of(contents), "f"); }),
+            "f: longer than 1048576 bytes");
+}
+
+// What is told of any key: letters and digits of a checksum follow a plugin's name and "-1".
+TEST(AgeKeys, SecretKeysAreNoticedInAnyText) {
+  const std::string checksum = "q2w3e4";
+  for (const std::string& text :
+       {std::string("x age-secret-key"), std::string("AGE-SECRET-KEY"), "AGE-PLUGIN-A-1" + checksum,
+        "age-plugin--1" + checksum, "see age-plugin-x-1, age-plugin-y-1" + checksum + "!"}) {
+    EXPECT_TRUE(mentions_secret_key(text)) << text;
+  }
+  for (const std::string& text :
+       {std::string(), std::string("age-secret-ke"), "age-plugin-x-2" + checksum,
+        "age-plugin-x-1" + checksum.substr(1), "age-plugin" + checksum, "-1" + checksum,
+        "age-plug1n-x-1" + checksum}) {
+    EXPECT_FALSE(mentions_secret_key(text)) << text;
+  }
+  for (int c = 0; c < 256; ++c) {
+    const bool is_in_key =
+        (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    for (const std::size_t at : {0u, 5u}) {
+      EXPECT_EQ(mentions_secret_key("age-plugin-x-1" + changed(checksum, at, static_cast<char>(c))),
+                is_in_key)
+          << c;
+    }
+  }
+}
+
+TEST(AgeKeys, AFileOfOneKeySaysWhenItWasMadeAndForWhom) {
+  const std::string text = text_of(identity_file_text(*parse_identity(secret)));
+  const std::string after =
+      "\n# public key: " + std::string(its_public) + "\n" + std::string(secret) + "\n";
+  ASSERT_TRUE(text.starts_with("# created: 20"));
+  ASSERT_TRUE(text.ends_with(after));
+  const std::string date = text.substr(11, text.size() - 11 - after.size());
+  EXPECT_EQ(date.size(), std::string_view("2026-01-31T23:59:59Z").size());
+  EXPECT_EQ(date.substr(10, 1) + date.substr(19), "TZ");
+  EXPECT_EQ(parse_identity_file(bytes_of(text), "f").size(), 1u);
 }
 
 }  // namespace

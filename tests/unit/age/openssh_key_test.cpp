@@ -120,7 +120,13 @@ TEST(OpensshKey, TheCostIsCapped) {
     for (const int shift : {24, 16, 8, 0}) {
       parts.options.push_back(static_cast<std::uint8_t>(rounds >> shift));
     }
-    return refusal(ErrorCode::usage, [&] { OpensshKey(parts.assembled(), "key"); });
+    try {
+      OpensshKey(parts.assembled(), "key");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::usage);
+      return std::string(error.what());
+    }
+    return std::string();
   };
   EXPECT_EQ(with_options(16, 10001),
             "key: its passphrase takes 10001 rounds, above the limit of 10000");
@@ -128,6 +134,7 @@ TEST(OpensshKey, TheCostIsCapped) {
   EXPECT_EQ(with_options(16, 0), "key: is damaged: its key derivation is malformed");
   EXPECT_EQ(with_options(0, 2), "key: is damaged: its key derivation is malformed");
   EXPECT_EQ(with_options(1025, 2), "key: is damaged: its key derivation is malformed");
+  EXPECT_EQ(with_options(1024, 10000), "");
 }
 
 TEST(OpensshKey, TheDerivationCanBeGivenUp) {
@@ -322,7 +329,8 @@ TEST(SshIdentityFile, VersionsAndNumbersOfDer) {
   ASSERT_EQ(Wire(pkcs8.begin() + 4, pkcs8.begin() + 7), (Wire{2, 1, 0}));
   EXPECT_EQ(why_refused_der("PRIVATE KEY", with_replaced(pkcs8, 4, 3, {2, 1, 0})), "");
   EXPECT_EQ(why_refused_der("PRIVATE KEY", with_replaced(pkcs8, 4, 3, {2, 1, 1})), "");
-  for (const Wire& version : {Wire{2, 1, 2}, Wire{2, 2, 1, 0}, Wire{2, 2, 1, 1}, Wire{4, 1, 0}}) {
+  for (const Wire& version : {Wire{2, 1, 2}, Wire{2, 2, 1, 0}, Wire{2, 2, 1, 1}, Wire{4, 1, 0},
+                              Wire{2, 2, 0, 0}, Wire{2, 2, 0, 1}, Wire{2, 1, 128}, Wire{2, 0}}) {
     EXPECT_EQ(why_refused_der("PRIVATE KEY", with_replaced(pkcs8, 4, 3, version)), malformed);
   }
   const Wire pkcs1 = der_of("rsa_pkcs1");
@@ -332,6 +340,58 @@ TEST(SshIdentityFile, VersionsAndNumbersOfDer) {
   const auto at = static_cast<std::size_t>(found - pkcs1.begin());
   EXPECT_EQ(why_refused_der("RSA PRIVATE KEY", with_replaced(pkcs1, at, 5, exponent)), "");
   EXPECT_EQ(why_refused_der("RSA PRIVATE KEY", with_replaced(pkcs1, at, 5, {2, 1, 0})), malformed);
+}
+
+// DER has one spelling of each length.
+TEST(SshIdentityFile, LengthsOfDerHaveTheirShortestForm) {
+  const std::string malformed = "key: is damaged: its private key is malformed";
+  const std::string text = ssh_file("ed25519_pkcs8");
+  const auto block = pem::parse(text);
+  const Wire whole(block->data.data(), block->data.data() + block->data.size());
+  ASSERT_EQ(whole.size(), 48U);
+  const auto with_head = [&](Wire head, std::size_t attributes = 0) {
+    head.insert(head.end(), whole.begin() + 2, whole.end());
+    head.resize(head.size() + attributes);
+    return why_refused_der("PRIVATE KEY", head);
+  };
+  EXPECT_EQ(with_head({0x30, 46}), "");
+  EXPECT_EQ(with_head({0x30, 127}, 127 - 46), "");
+  EXPECT_EQ(with_head({0x30, 0x81, 128}, 128 - 46), "");
+  EXPECT_EQ(with_head({0x30, 0x81, 255}, 255 - 46), "");
+  EXPECT_EQ(with_head({0x30, 0x82, 1, 0}, 256 - 46), "");
+  for (const Wire& head : {Wire{0x30, 0x81, 46}, Wire{0x30, 0x82, 0, 46}, Wire{0x30, 0x80},
+                           Wire{0x30, 0x83, 0, 0, 46}, Wire{0x31, 46}, Wire{0x30, 45}}) {
+    EXPECT_EQ(with_head(head), malformed);
+  }
+  EXPECT_EQ(with_head({0x30, 0x81, 127}, 127 - 46), malformed);
+  EXPECT_EQ(with_head({0x30, 0x83, 1, 0, 0}, 256 - 46), malformed);
+  EXPECT_EQ(with_head({0x30, 0x82, 0, 255}, 255 - 46), malformed);
+}
+
+TEST(SshIdentityFile, OtherAlgorithmsAndSeedsAreRefused) {
+  const std::string text = ssh_file("ed25519_pkcs8");
+  const auto block = pem::parse(text);
+  const Wire whole(block->data.data(), block->data.data() + block->data.size());
+  const auto changed = [&](std::size_t at, std::size_t bytes, const Wire& by) {
+    Wire der = whole;
+    const auto begin = der.begin() + static_cast<std::ptrdiff_t>(at);
+    der.erase(begin, begin + static_cast<std::ptrdiff_t>(bytes));
+    der.insert(der.begin() + static_cast<std::ptrdiff_t>(at), by.begin(), by.end());
+    der[1] = static_cast<std::uint8_t>(der.size() - 2);
+    return why_refused_der("PRIVATE KEY", der);
+  };
+  const std::string unknown = "key: is a private key of a type that age does not take";
+  EXPECT_EQ(changed(5, 7, {0x30, 5, 6, 3, 0x2b, 0x65, 0x70}), "");
+  EXPECT_EQ(changed(5, 7, {0x30, 5, 6, 3, 0x2b, 0x65, 0x71}), unknown);  // Ed448
+  EXPECT_EQ(changed(5, 7, {0x30, 4, 6, 2, 0x2b, 0x65}), unknown);
+  EXPECT_EQ(changed(5, 7, {0x30, 2, 6, 0}), unknown);
+  const std::string malformed = "key: is damaged: its private key is malformed";
+  EXPECT_EQ(changed(5, 7, {0x30, 0}), malformed);
+  EXPECT_EQ(changed(5, 7, {0x30, 5, 4, 3, 0x2b, 0x65, 0x70}), malformed);
+  // A seed of 31 bytes, one of 33, and something after it.
+  EXPECT_EQ(changed(12, 5, {4, 33, 4, 31}), malformed);
+  EXPECT_EQ(changed(12, 4, {4, 35, 4, 33, 0}), malformed);
+  EXPECT_EQ(changed(12, 4, {4, 35, 4, 32, 0}), malformed);
 }
 
 }  // namespace
