@@ -155,6 +155,26 @@ TEST(VaultConfiguration, DeepNestingIsRefused) {
     objects += "{\"a\":";
   }
   EXPECT_EQ(why_corrupt(objects), "it is nested too deeply");
+  const auto nested = [](std::size_t lists) {
+    return changed([&](Json& all) {
+      all["Deep"] = Json::parse(std::string(lists, '[') + std::string(lists, ']'));
+    });
+  };
+  EXPECT_NO_THROW((void)parsed(nested(16)));
+  EXPECT_EQ(why_corrupt(nested(17)), "it is nested too deeply");
+}
+
+TEST(VaultConfiguration, TheLongestOne) {
+  std::string text = configuration_file("default");
+  text.resize(max_configuration_bytes, ' ');
+  EXPECT_TRUE(same(parsed(text), parsed(configuration_file("default"))));
+  EXPECT_EQ(why_corrupt(text + " "), "it is too long");
+}
+
+TEST(VaultConfiguration, NamesOfCiphers) {
+  EXPECT_STREQ(name_of(ContentCipher::aes_256_gcm), "aes-256-gcm");
+  EXPECT_STREQ(name_of(ContentCipher::xchacha20_poly1305), "xchacha20-poly1305");
+  EXPECT_STREQ(name_of(ContentCipher::aes_siv), "aes-siv");
 }
 
 TEST(VaultConfiguration, WrongTypes) {
@@ -228,6 +248,12 @@ TEST(VaultConfiguration, ScryptsParameters) {
   EXPECT_EQ(why_corrupt(with("KeyLen", 64)), "KeyLen of scrypt is not 32");
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["ScryptObject"]["Salt"] = "AAAA"; })),
             "the salt is too short");
+  const auto salt_of = [&](std::size_t bytes) {
+    return changed(
+        [&](Json& all) { all["ScryptObject"]["Salt"] = std::string(bytes / 3 * 4, 'A'); });
+  };
+  EXPECT_EQ(why_corrupt(salt_of(30)), "the salt is too short");
+  EXPECT_EQ(parsed(salt_of(33)).scrypt.salt.size(), 33U);
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["ScryptObject"]["Salt"] = "AA"; })),
             "the member Salt is not Base 64");
 }
@@ -295,6 +321,9 @@ TEST(VaultConfiguration, CombinationsThatMakeNoSense) {
             "LongNameMax is out of range");
   EXPECT_EQ(why_corrupt(with({"HKDF", "GCMIV128", "EMENames", "LongNameMax"}, 256)),
             "LongNameMax is out of range");
+  EXPECT_EQ(
+      parsed(with({"HKDF", "GCMIV128", "EMENames", "LongNameMax"}, 62)).features.long_name_max,
+      62U);
   EXPECT_EQ(parsed(with({"HKDF", "GCMIV128", "EMENames", "LongNameMax"}, 255)).features,
             parsed(with({"HKDF", "GCMIV128", "EMENames"}, 0)).features);
 }

@@ -90,6 +90,20 @@ TEST(VaultMasterKey, EachWrappingIsNew) {
   }
 }
 
+// As for a new vault: its configuration has no key and no salt yet.
+TEST(VaultMasterKey, IsWrappedForTheFirstTime) {
+  const MasterKey key = MasterKey::random();
+  for (const bool has_hkdf : {false, true}) {
+    Configuration configuration;
+    configuration.features.has_hkdf = has_hkdf;
+    wrap_master_key(key, bytes_of("p"), min_log2_n, configuration, {});
+    ASSERT_EQ(configuration.encrypted_key.size(), has_hkdf ? 64U : 60U);
+    const auto again = unwrap_master_key(configuration, bytes_of("p"), {});
+    ASSERT_TRUE(again);
+    EXPECT_EQ(to_hex(again->bytes()), to_hex(key.bytes()));
+  }
+}
+
 TEST(VaultMasterKey, EveryDamagedBitOfWhatIsWrapped) {
   const Configuration good = read("example-v0.9");
   for (std::size_t bit = 0; bit < good.encrypted_key.size() * 8; bit += 7) {
