@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <numeric>
 #include <string>
 
+#include "age/age_payload.hpp"
 #include "crypto/libcrypto.hpp"
 #include "hex.hpp"
 #include "stream/file_sample.hpp"
@@ -287,6 +289,82 @@ TEST_F(JournalFile, EveryFactCounts) {
   EXPECT_EQ(difference([&](JournalFacts& f) { f.settings = other; }), "it is for other recipients");
   EXPECT_EQ(difference([&](JournalFacts& f) { f.head = other; }),
             "its beginning is not the one that the journal was made for");
+}
+
+// Chunks of 64 KiB, which an age file has, are marked in the header.
+TEST_F(JournalFile, OfAnAgeFileCountsItsChunks) {
+  JournalFacts facts = sample_facts();
+  facts.chunking = age::chunking;
+  JournalHeader header = key_.header(facts);
+  EXPECT_EQ(test::to_hex(Bytes(header).subspan(journal_layout::chunk_size_at, 2)), "0040");
+  EXPECT_EQ(key_.difference(header, facts, "s"), "");
+  EXPECT_EQ(key_.difference(header, sample_facts(), "s"), "it is of other work or another version");
+  auto claims = parse_claims(header);
+  ASSERT_TRUE(claims);
+  constexpr std::uint64_t stripe_bytes = std::uint64_t{16} << 20;
+  EXPECT_EQ(claims->stripes(), 8U);  // 123,456,789 bytes
+  // Records of the third stripe, of none, of the last one, and beyond.
+  Contents records(5 * sizeof(JournalRecord));
+  records[0] = records[2 * 16 + 15] = records[3 * 16] = records[4 * 16] = 1;
+  claims->add_records(5, records);
+  EXPECT_EQ(claims->complete_text_bytes, stripe_bytes + 123'456'789 % stripe_bytes);
+  for (const auto& [high, low] : {std::pair{0, 63}, {0, 65}, {1, 64}, {0, 16}, {64, 0}}) {
+    header[journal_layout::chunk_size_at] = static_cast<std::uint8_t>(high);
+    header[journal_layout::chunk_size_at + 1] = static_cast<std::uint8_t>(low);
+    EXPECT_FALSE(parse_claims(header)) << high << " " << low;
+  }
+}
+
+TEST_F(JournalFile, ClaimsNoMoreTextThanAFormatHas) {
+  const auto is_taken = [this](std::uint64_t text_bytes, const Chunking& chunking) {
+    JournalFacts facts = sample_facts();
+    facts.text_bytes = text_bytes;
+    facts.chunking = chunking;
+    return parse_claims(key_.header(facts)).has_value();
+  };
+  EXPECT_TRUE(is_taken(std::uint64_t{1} << 52, cobblestone::chunking));
+  EXPECT_FALSE(is_taken((std::uint64_t{1} << 52) + 1, cobblestone::chunking));
+  const std::uint64_t most = age::chunking.max_chunks * age::chunking.text_bytes;
+  EXPECT_TRUE(is_taken(most, age::chunking));
+  EXPECT_FALSE(is_taken(most + 1, age::chunking));
+}
+
+// What a failed sync lost is not known, so nothing may be recorded after it: not even by a sync
+// that succeeds.
+TEST_F(JournalFile, RecordsNothingAfterASyncThatFailed) {
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const Descriptor data(ends[0]);  // a pipe cannot be synced
+  const Descriptor other_end(ends[1]);
+  Journal journal(key_, header_, journal_.number(), data.number(), "d");
+  journal.complete(3);
+  EXPECT_TRUE(std::string(error_of([&] { journal.flush(); }).what()).starts_with("d: "));
+  ASSERT_EQ(dup2(data_.number(), data.number()), data.number());
+  journal.complete(4);
+  EXPECT_NO_THROW(journal.flush());
+  EXPECT_FALSE(journal.is_complete(3));
+  EXPECT_FALSE(journal.is_complete(4));
+  EXPECT_EQ(journal.recorded(), 0U);
+}
+
+TEST_F(JournalFile, SaysWhatItCouldNotDo) {
+  const auto why = [&](int journal_number) {
+    Journal journal(key_, header_, journal_number, data_.number(), "d");
+    journal.complete(3);
+    const std::string what = error_of([&] { journal.flush(); }).what();
+    EXPECT_EQ(journal.recorded(), 0U);
+    journal.complete(4);
+    EXPECT_NO_THROW(journal.flush());  // it has given up
+    return what;
+  };
+  const Descriptor only_read(open((folder_ / "j").c_str(), O_RDONLY));
+  EXPECT_TRUE(why(only_read.number()).starts_with("d: its journal could not be written"));
+  // It takes what is written, and cannot be synced.
+  const Descriptor null(open("/dev/null", O_RDWR));
+  EXPECT_TRUE(why(null.number()).starts_with("d: its journal could not be synced"));
+  Journal journal(key_, header_, only_read.number(), data_.number(), "d");
+  journal.complete(3);
+  EXPECT_NO_THROW(journal.keep());
 }
 
 }  // namespace
