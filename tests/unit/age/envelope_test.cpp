@@ -352,6 +352,18 @@ TEST(Age, AnEnvelopeAboveTheCapIsNeitherReadNorWritten) {
   envelope.resize(container::max_envelope_bytes + 1);
   EXPECT_EQ(refusal(ErrorCode::corrupt, [&] { (void)summarize(envelope); }),
             "envelope: longer than 1048576 bytes");
+  envelope.pop_back();
+  EXPECT_EQ(summarize(envelope).stanzas.size(), 1u);
+}
+
+TEST(Age, AnEnvelopeHasAtLeastANonceBehindItsHeader) {
+  const KeyPair pair;
+  const std::vector<std::uint8_t> envelope = seal_to(pair, {});
+  const std::size_t header = parse_header(envelope).bytes;
+  EXPECT_EQ(summarize(Bytes(envelope).first(header + 16)).stanzas.size(), 1u);
+  EXPECT_EQ(
+      refusal(ErrorCode::corrupt, [&] { (void)summarize(Bytes(envelope).first(header + 15)); }),
+      "envelope: truncated");
 }
 
 // A header of nothing but tiny stanzas, as many as the cap lets in: a reader that looks back at

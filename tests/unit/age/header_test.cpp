@@ -313,6 +313,12 @@ TEST(NewStanzas, OfEveryKnownTypeAreChecked) {
   EXPECT_NO_THROW(check_new_stanza({"some other", {}}));
 }
 
+TEST(NewStanzas, MayNotBeCut) {
+  std::string_view cut = "-> a\n";
+  EXPECT_EQ(refusal(ErrorCode::corrupt, [&] { (void)take_stanza(cut); }),
+            "envelope: truncated header");
+}
+
 TEST(NewStanzas, OfRsaHaveTheLengthOfAKey) {
   const auto is_taken = [](std::size_t bytes) {
     try {

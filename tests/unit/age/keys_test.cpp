@@ -54,13 +54,16 @@ TEST(AgeKeys, GeneratedKeysDifferAndRoundTrip) {
             one->recipients().front()->text());
 }
 
-// The points of small order of Curve25519 and its twist, below 2^255 (RFC 7748 masks the top bit).
+// The points of small order of Curve25519 and its twist. RFC 7748 masks the top bit.
 TEST(AgeKeys, RecipientsOfSmallOrderAreRefused) {
   for (const char* point : {"0000000000000000000000000000000000000000000000000000000000000000",
                             "0100000000000000000000000000000000000000000000000000000000000000",
                             "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
                             "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+                            "0000000000000000000000000000000000000000000000000000000000000080",
+                            "0100000000000000000000000000000000000000000000000000000000000080",
                             "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+                            "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
                             "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
                             "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"}) {
     const std::string text = written("age", test::from_hex(point));
@@ -72,6 +75,7 @@ TEST(AgeKeys, RecipientsOfSmallOrderAreRefused) {
 TEST(AgeKeys, RecipientsBesideThoseOfSmallOrderAreTaken) {
   for (const char* point : {"0200000000000000000000000000000000000000000000000000000000000000",
                             "0001000000000000000000000000000000000000000000000000000000000000",
+                            "0000000000000000000000000000000000000000000000000000000000000100",
                             "e1eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
                             "ebffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
                             "efffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",

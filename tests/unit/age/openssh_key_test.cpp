@@ -224,8 +224,10 @@ TEST(SshIdentityFile, OtherPemIsRefused) {
       "key: is encrypted in an old form, which paes does not read");
   EXPECT_EQ(why("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),
             "key: is damaged: its private key is malformed");
-  EXPECT_EQ(why(std::string("-----BEGIN ").append(1 << 14, 'A')),
-            "key: is too long for a private key");
+  std::string longest = "-----BEGIN ";
+  longest.resize(16384, 'A');
+  EXPECT_EQ(why(longest), "key: is damaged: it is not one block of PEM");
+  EXPECT_EQ(why(longest + "A"), "key: is too long for a private key");
 }
 
 // Each byte of DER that is changed is refused or changes nothing: the redundant exponents and the

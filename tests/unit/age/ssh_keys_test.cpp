@@ -274,6 +274,79 @@ TEST(SshStanzas, ThoseThatNameAKeyInVainAreCapped) {
   }
 }
 
+// How much of an Effort one stanza takes: more than is left is refused before the work is done.
+TEST(SshStanzas, CostTheirPartOfTheEffort) {
+  const std::pair<SharedIdentity, std::uint64_t> costs[] = {
+      {load_ssh("ed25519").at(0), 100}, {load_ssh("rsa").at(0), 625}, {generate_x25519(), 50}};
+  for (const auto& [identity, us] : costs) {
+    const SharedRecipient recipient = identity->recipients().front();
+    const SealedHeader sealed = seal_header({&recipient, 1});
+    const ParsedHeader header = parse_checked(bytes_of(sealed.text));
+    const WaitReady never;
+    Effort enough(never);
+    enough.spend(Effort::max_us - us);
+    EXPECT_TRUE(identity->unwrap(header.stanzas, enough).has_value()) << us;
+    Effort too_little(never);
+    too_little.spend(Effort::max_us - us + 1);
+    EXPECT_EQ(
+        refusal(ErrorCode::failure, [&] { (void)identity->unwrap(header.stanzas, too_little); }),
+        "envelope: has too many recipients to try all identities on all of them");
+  }
+}
+
+TEST(SshWire, NumbersArePositiveAndInTheirShortestForm) {
+  const auto read = [](const Wire& value) -> std::optional<Wire> {
+    Wire wire;
+    append_string(wire, value);
+    WireReader reader(wire);
+    const Bytes number = reader.positive();
+    return reader.is_complete() ? std::optional<Wire>({number.begin(), number.end()})
+                                : std::nullopt;
+  };
+  EXPECT_EQ(read({1}), Wire{1});
+  EXPECT_EQ(read({0x7f, 0}), (Wire{0x7f, 0}));
+  EXPECT_EQ(read({0, 0x80}), Wire{0x80});
+  EXPECT_EQ(read({0, 0xff, 1}), (Wire{0xff, 1}));
+  for (const Wire& bad : {Wire{}, Wire{0}, Wire{0, 0x7f}, Wire{0, 0, 0x80}, Wire{0x80}}) {
+    EXPECT_EQ(read(bad), std::nullopt);
+  }
+  for (const Wire& number : {Wire{}, Wire{1}, Wire{0x7f}, Wire{0x80}, Wire{0xff, 0}}) {
+    Wire wire;
+    append_positive(wire, number);
+    const bool has_zero = !number.empty() && number[0] >= 0x80;
+    ASSERT_EQ(wire.size(), 4 + number.size() + (has_zero ? 1 : 0));
+    EXPECT_EQ(wire[3], wire.size() - 4);
+    EXPECT_TRUE(std::equal(number.rbegin(), number.rend(), wire.rbegin()));
+    EXPECT_TRUE(!has_zero || wire[4] == 0);
+  }
+}
+
+TEST(SshWire, WhatCannotBeReadIsZeroOrEmpty) {
+  const Wire wire = {0, 0, 0, 1, 9, 0, 0, 0};
+  WireReader reader(wire);
+  EXPECT_EQ(reader.string().size(), 1u);
+  EXPECT_EQ(reader.number(), 0u);
+  EXPECT_FALSE(reader.is_good());
+  EXPECT_TRUE(reader.bytes(1).empty());  // three are there, but it is too late
+  EXPECT_FALSE(reader.is_good());
+}
+
+TEST(SshWire, ALineBeginsWithItsType) {
+  const auto line_of = [](const std::string& type, const std::string& inside) {
+    Wire wire;
+    append_string(wire, bytes_of(inside));
+    wire.resize(wire.size() + 8 - wire.size() % 3);
+    std::string line = type + " ";
+    base64::append_public(wire, line);
+    const auto parsed = parse_ssh_line(line);
+    return parsed && parsed->type == type;
+  };
+  EXPECT_TRUE(line_of("x", "x"));
+  EXPECT_FALSE(line_of("", ""));
+  EXPECT_FALSE(line_of("x", "y"));
+  EXPECT_FALSE(line_of("x", "xx"));
+}
+
 TEST(SshStanzas, AShareOfSmallOrderIsRefused) {
   const SharedIdentity identity = load_ssh("ed25519").at(0);
   const std::string tag = ssh_tag(parse_ssh_line(ssh_line_of("ed25519"))->wire);

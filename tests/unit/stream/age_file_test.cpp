@@ -352,6 +352,39 @@ TEST(Armor, HasLittleWhitespaceAroundIt) {
   EXPECT_EQ(error_of([&] { read("\n\n" + most + armor); }).code, ErrorCode::corrupt);
   EXPECT_EQ(error_of([&] { read(armor + "\n\n" + most); }).code, ErrorCode::corrupt);
   EXPECT_EQ(error_of([&] { read(std::string(2000, ' ') + armor); }).code, ErrorCode::corrupt);
+  // The last line need not end.
+  const std::string line(age::max_armor_whitespace, ' ');
+  EXPECT_NO_THROW(read(armor + line));
+  for (const std::string& more : {line + " ", "\n" + line, "\n\n" + line.substr(1)}) {
+    EXPECT_EQ(error_of([&] { read(armor + more); }).code, ErrorCode::corrupt);
+  }
+  for (int c = 0; c < 256; ++c) {
+    const bool is_white = c == ' ' || (c >= '\t' && c <= '\r');
+    const std::string before(1, static_cast<char>(c));
+    EXPECT_EQ(age::is_armored(libcrypto::bytes_of(before + armor)), is_white) << c;
+    if (!is_white) {
+      EXPECT_EQ(error_of([&] { read(armor + before); }).code, ErrorCode::corrupt) << c;
+    } else {
+      EXPECT_NO_THROW(read(armor + before)) << c;
+    }
+  }
+}
+
+TEST(Armor, LinesMayEndWithACarriageReturn) {
+  std::string armor;
+  age::ArmorWriter writer;
+  const Contents file = random_buffer(100);
+  writer.add(file, armor);
+  writer.end(armor);
+  std::string changed;
+  for (const char c : armor) {
+    changed += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  }
+  age::ArmorReader reader;
+  Contents back;
+  reader.add(libcrypto::bytes_of(changed), back);
+  reader.end(back);
+  EXPECT_TRUE(back == file);
 }
 
 // What is kept of a pipe between two buffers has 16 bytes, and a cut item needs somebody to tell.
