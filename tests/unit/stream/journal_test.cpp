@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <numeric>
 #include <string>
 
@@ -165,6 +166,31 @@ TEST_F(JournalFile, RecordsNothingBeforeASync) {
   EXPECT_FALSE(journal.is_complete(3));
   journal.flush();
   EXPECT_TRUE(journal.is_complete(3));
+  journal.complete(4);
+  journal.keep();
+  EXPECT_TRUE(journal.is_complete(4));
+}
+
+// A sync may take all the time until the next one is due, but not each of twenty.
+TEST_F(JournalFile, RecordsNothingSoonAfterASync) {
+  Journal journal = made(key_, header_);
+  unsigned recorded_at_once = 0;
+  for (std::uint64_t stripe = 0; stripe < 40; stripe += 2) {
+    journal.complete(stripe);
+    journal.flush();
+    journal.complete(stripe + 1);
+    recorded_at_once += journal.is_complete(stripe + 1) ? 1 : 0;
+  }
+  EXPECT_LT(recorded_at_once, 20U);
+}
+
+// Whatever errno was before, only an interrupted read is repeated.
+TEST_F(JournalFile, AMissingRecordIsReadOnce) {
+  const Journal journal = made(key_, header_);
+  errno = EINTR;
+  EXPECT_FALSE(journal.is_complete(5));
+  const Journal unreadable(key_, header_, -1, data_.number(), "d");
+  EXPECT_FALSE(unreadable.is_complete(5));
 }
 
 TEST_F(JournalFile, RecordsWithoutAFlushWhenTimeHasPassed) {
