@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -110,6 +111,19 @@ TEST(VaultConfiguration, MembersNamesInAnyCase) {
     text[at] = static_cast<char>(text[at] | 0x20);
   }
   EXPECT_TRUE(same(parsed(text), read));
+  const auto in_capitals = [](const Json& object) {
+    Json renamed;
+    for (const auto& [name, value] : object.items()) {
+      std::string capitals = name;
+      std::transform(name.begin(), name.end(), capitals.begin(),
+                     [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+      renamed[capitals] = value;
+    }
+    return renamed;
+  };
+  Json capitals = in_capitals(Json::parse(configuration_file("longnamemax")));
+  capitals["SCRYPTOBJECT"] = in_capitals(capitals["SCRYPTOBJECT"]);
+  EXPECT_TRUE(same(parsed(capitals.dump()), read));
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["version"] = 2; })),
             "the member Version stands there twice");
   EXPECT_EQ(why_corrupt(changed([](Json& all) { all["ScryptObject"]["n"] = 1024; })),
@@ -391,6 +405,11 @@ TEST(VaultConfiguration, WhatReadersWouldRefuseIsNotWritten) {
   const std::string why =
       test::refusal(ErrorCode::failure, [&] { (void)configuration_text(read); });
   EXPECT_TRUE(why.starts_with("configuration: would have ")) << why;
+  Configuration bad = parsed(configuration_file("default"));
+  bad.features.long_name_max = 61;
+  EXPECT_TRUE(test::refusal(ErrorCode::corrupt, [&] {
+                (void)configuration_text(bad);
+              }).ends_with("LongNameMax is out of range"));
 }
 
 }  // namespace
