@@ -30,7 +30,7 @@ BUILD = ROOT / "build/release"
 # What is mutated, and the tests that must notice, the quickest first: a program of unit tests and a filter, or paes and
 # a file of its own tests. The first row that a name begins with counts.
 TESTS = {
-    "src/age/armor": [("stream_tests", "Armor*"), ("age_tests", "*")],
+    "src/age/armor": [("stream_tests", "Armor*"), ("stream_tests", "AgeTestkit*"), ("age_tests", "*")],
     "src/age/plugin": [("age_tests", "*Plugin*"), ("paes", "tests/program/test_plugins.py")],
     "src/age/openssh": [("age_tests", "*"), ("paes", "tests/program/test_ssh_keys.py")],
     "src/age/ssh": [("age_tests", "*"), ("paes", "tests/program/test_ssh_keys.py")],
