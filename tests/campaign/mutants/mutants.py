@@ -9,7 +9,8 @@ the release build's own command, and linked in front of the libraries, so that n
 changes. Then the folder's unit tests run. A mutant that no test notices has survived. `equivalent.json` has those that
 somebody has read and that change nothing, each with the reason; they are not counted.
 
-The last line says how many were killed; the exit code is 1 if these are fewer than --least percent.
+Tests that take too long may be stuck by the mutant or by a busy machine, so these
+mutants are counted apart. The last line says how many were killed; the exit code is 1 if these are fewer than --least percent.
 """
 
 import argparse
@@ -150,6 +151,7 @@ POST_QUANTUM = "src/age/hybrid"
 
 
 def passes(program, chosen, limit_s):
+    """Whether the tests pass; None if they take longer than the limit."""
     words, environment = [program, f"--gtest_filter={chosen}", "--gtest_brief=1", "--gtest_fail_fast"], os.environ
     if chosen.endswith(".py"):
         words = [sys.executable, "-m", "pytest", "-xq", "-c", ROOT / "tests/program/pytest.ini", "--basetemp", ROOT / "build/mutants/tried", ROOT / chosen]
@@ -158,7 +160,7 @@ def passes(program, chosen, limit_s):
         done = subprocess.run(words, cwd=program.parent, timeout=limit_s, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     except subprocess.TimeoutExpired:
-        return False
+        return None
     return done.returncode == 0
 
 
@@ -166,9 +168,14 @@ def has_skipped(program, chosen):
     return "SKIPPED" in subprocess.run([program, f"--gtest_filter={chosen}"], capture_output=True, text=True, check=False).stdout
 
 
-def notices(program, chosen, limit_s):
-    """Whether the tests fail, twice: one that measures time may fail once on a busy machine."""
-    return not passes(program, chosen, limit_s) and not passes(program, chosen, limit_s)
+def outcome_of(program, chosen, limit_s):
+    """What became of a mutant. The tests must fail twice: one that measures time may fail once on a busy machine."""
+    found = []
+    for _ in range(2):
+        found.append(passes(program, chosen, limit_s))
+        if found[-1]:
+            return "survived"
+    return "killed" if False in found else "timed out"
 
 
 def sources_below(places):
@@ -204,7 +211,7 @@ def main():
     texts = {source: source.read_text() for source in sources}
     every = [(source, mutant) for source, text in texts.items() for mutant in mutants_of(text)]
     chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
-    compiler, limits, counts, begin = Compiler(folder), {}, {"killed": 0, "survived": 0, "not compiled": 0, "equivalent": 0}, time.monotonic()
+    compiler, limits, counts, begin = Compiler(folder), {}, {"killed": 0, "survived": 0, "timed out": 0, "not compiled": 0, "equivalent": 0}, time.monotonic()
     print(f"seed: {options.seed}; {len(every)} mutants of {len(texts)} files, of which {len(chosen)} are tried", flush=True)
     for source, mutant in chosen:
         if time.monotonic() - begin > 60 * options.minutes:
@@ -217,17 +224,22 @@ def main():
         for program, filter_ in tests_of(source):  # they must pass without a change, or they would kill everything
             if (program, filter_) not in limits:
                 started = time.monotonic()
-                if notices(BUILD / "bin" / program, filter_, 600):
+                if outcome_of(BUILD / "bin" / program, filter_, 600) != "survived":
                     raise SystemExit(f"mutants: {program} fails without a change")
                 limits[program, filter_] = 10 + 5 * (time.monotonic() - started)
         made = compiler.compile(source, text[:mutant[0]] + mutant[2] + text[mutant[1]:])
         if made is None:
             counts["not compiled"] += 1
             continue
-        is_killed = any(notices(compiler.link(program, made), filter_, limits[program, filter_]) for program, filter_ in tests_of(source))
-        counts["killed" if is_killed else "survived"] += 1
-        print(f"{time.monotonic() - begin:.0f} s: {name}:{line_of(text, mutant[0])}: {'killed' if is_killed else 'SURVIVED'}", file=sys.stderr, flush=True)
-        if not is_killed:
+        outcomes = []
+        for program, filter_ in tests_of(source):
+            outcomes.append(outcome_of(compiler.link(program, made), filter_, limits[program, filter_]))
+            if outcomes[-1] == "killed":
+                break
+        outcome = next(one for one in ("killed", "timed out", "survived") if one in outcomes)
+        counts[outcome] += 1
+        print(f"{time.monotonic() - begin:.0f} s: {name}:{line_of(text, mutant[0])}: {outcome}", file=sys.stderr, flush=True)
+        if outcome == "survived":
             print(f"survived: {name}:{line_of(text, mutant[0])}: {before}\n      as: {after}", flush=True)
     tried = counts["killed"] + counts["survived"]
     percent = 100 * counts["killed"] / max(tried, 1)
