@@ -143,7 +143,7 @@ class Prover {
  private:
   // Empty if it has none that can be read.
   [[nodiscard]] std::string encoded_name(const fs::path& path) const {
-    const std::string name = path.filename().string();
+    std::string name = path.filename().string();
     switch (names_.kind_of(name)) {
       case vault::StoredKind::name:
         return name;

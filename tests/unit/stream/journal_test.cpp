@@ -179,7 +179,7 @@ TEST_F(JournalFile, RecordsNothingSoonAfterASync) {
     journal.complete(stripe);
     journal.flush();
     journal.complete(stripe + 1);
-    recorded_at_once += journal.is_complete(stripe + 1) ? 1 : 0;
+    recorded_at_once += journal.is_complete(stripe + 1) ? 1U : 0U;
   }
   EXPECT_LT(recorded_at_once, 20U);
 }
