@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of c_interface_fuzz share: the input as a row of decisions, and what every call of
-// the C interface must answer.
+// What the parts of c_interface_fuzz share: what every call of the C interface must answer.
 #pragma once
 
 #include <algorithm>
@@ -9,39 +8,11 @@
 #include <memory>
 #include <vector>
 
+#include "fuzz/decisions.hpp"
 #include "fuzz/property.hpp"
 #include "paes/paes.h"
 
 namespace paes::fuzz {
-
-using Buffer = std::vector<std::uint8_t>;
-
-// Decides zero once it is at its end.
-class Decisions {
- public:
-  Decisions(const std::uint8_t* data, std::size_t bytes) : at_(data), end_(data + bytes) {}
-
-  [[nodiscard]] bool is_over() const { return at_ == end_; }
-  std::uint8_t byte() { return is_over() ? std::uint8_t{0} : *at_++; }
-  // Below `limit`.
-  std::size_t number(std::size_t limit) {
-    std::size_t value = byte();
-    if (limit > 256) {
-      value |= static_cast<std::size_t>(byte()) << 8 | static_cast<std::size_t>(byte()) << 16;
-    }
-    return value % limit;
-  }
-  bool one_in(std::size_t count) { return number(count) == count - 1; }
-  Buffer rest() {
-    Buffer all(at_, end_);
-    at_ = end_;
-    return all;
-  }
-
- private:
-  const std::uint8_t* at_;
-  const std::uint8_t* end_;
-};
 
 // Each call's code passes through here.
 inline int answer(int code) {
