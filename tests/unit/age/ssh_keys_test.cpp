@@ -288,7 +288,7 @@ TEST(SshStanzas, CostTheirPartOfTheEffort) {
     EXPECT_TRUE(identity->unwrap(header.stanzas, enough).has_value()) << us;
     Effort too_little(never);
     too_little.spend(Effort::max_us - us + 1);
-    const Identity& tried = *identity;  // clang 14 captures no structured bindings
+    const auto& tried = *identity;  // clang 14 captures no structured bindings
     EXPECT_EQ(refusal(ErrorCode::failure, [&] { (void)tried.unwrap(header.stanzas, too_little); }),
               "envelope: has too many recipients to try all identities on all of them");
   }
