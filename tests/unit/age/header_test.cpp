@@ -335,5 +335,27 @@ TEST(NewStanzas, OfRsaHaveTheLengthOfAKey) {
   EXPECT_FALSE(is_taken(2049));
 }
 
+// What is drawn for a header is drawn for it alone: its file key, and the share or salt of each
+// stanza. Two headers that shared one would show who reads both.
+TEST(NewStanzas, HaveNothingInCommonWithThoseOfAnotherHeader) {
+  std::vector<SharedRecipient> readers = generate_x25519()->recipients();
+  for (const char* const name : {"ed25519", "rsa"}) {
+    readers.push_back(test::load_ssh(name).at(0)->recipients().front());
+  }
+  const auto is_alike = [](const SealedHeader& one, const SealedHeader& other, bool has_share) {
+    const Stanza in_one = parse_checked(bytes_of(one.text)).stanzas.at(0);
+    const Stanza in_other = parse_checked(bytes_of(other.text)).stanzas.at(0);
+    return equal_constant_time(one.file_key, other.file_key) || in_one.body == in_other.body ||
+           (has_share && in_one.arguments == in_other.arguments);
+  };
+  for (const SharedRecipient& reader : readers) {
+    const bool has_share = reader->text().find("ssh-rsa") == std::string::npos;
+    EXPECT_FALSE(is_alike(seal_header({&reader, 1}), seal_header({&reader, 1}), has_share))
+        << reader->text();
+  }
+  EXPECT_FALSE(is_alike(seal_header(bytes_of(passphrase), 1, {}),
+                        seal_header(bytes_of(passphrase), 1, {}), true));
+}
+
 }  // namespace
 }  // namespace paes::age
