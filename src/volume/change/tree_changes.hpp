@@ -25,8 +25,8 @@ struct Owner {
 struct NewEntry {
   mode_t mode = 0;
   std::optional<Owner> owner;
-  // Of a folder: its IV and its long name are on disk before it gets its name. Without this, a
-  // power failure before the next sync can leave a folder that nobody can open.
+  // Syncs a folder's IV and its long name before the folder gets its name. Without this, a power
+  // failure before the next sync can leave a folder that nobody can open.
   bool is_synced_first = false;
 };
 
