@@ -234,7 +234,7 @@ class StoredFile(Ranges):
 
     @contextlib.contextmanager
     def holding(self, ranges: list[Range], ahead: int = 0) -> Iterator[None]:
-        """Hold ranges while the `with` block runs. `ahead`: fetched beyond the last, if it is."""
+        """Hold ranges while the `with` block runs; where the last is fetched, `ahead` more are."""
         wanted = [part for start, end in ranges for part in self.missing(start, end)]
         if wanted and wanted[-1][1] == ranges[-1][1]:
             wanted[-1] = wanted[-1][0], min(wanted[-1][1] + ahead, self.size)
