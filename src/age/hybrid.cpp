@@ -123,7 +123,7 @@ WrappedKey HybridRecipient::wrap(Bytes file_key, const WaitReady& /*wait*/) cons
   const Bytes their_x25519 = Bytes(key_).last(x25519_bytes);
   const MutableBytes share = MutableBytes(encapsulation).last(x25519_bytes);
   SharedSecret secret;
-  std::array<std::uint8_t, 32> ephemeral;
+  std::array<std::uint8_t, 32> ephemeral{};
   const WipeOnExit wiped(ephemeral);
   random_bytes(ephemeral);
   libcrypto::x25519_public_key(ephemeral, share);

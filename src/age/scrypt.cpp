@@ -56,7 +56,7 @@ NewStanza wrap_under(Bytes passphrase, unsigned work_factor, Bytes file_key,
   if (passphrase.empty()) {
     throw Error(ErrorCode::usage, "passphrase: is empty");
   }
-  std::array<std::uint8_t, 16> salt;
+  std::array<std::uint8_t, 16> salt{};
   random_bytes(salt);
   WrapKey wrap_key;
   derive_wrap_key(passphrase, salt, work_factor, wait, wrap_key);

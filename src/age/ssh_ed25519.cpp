@@ -61,7 +61,7 @@ SshEd25519Recipient::SshEd25519Recipient(const Ed25519PublicKey& key, const std:
 }
 
 WrappedKey SshEd25519Recipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
-  std::array<std::uint8_t, 32> ephemeral;
+  std::array<std::uint8_t, 32> ephemeral{};
   const WipeOnExit wiped(ephemeral);
   random_bytes(ephemeral);
   X25519PublicKey share;

@@ -77,7 +77,7 @@ X25519Recipient::X25519Recipient(const X25519PublicKey& key, const std::string& 
 }
 
 WrappedKey X25519Recipient::wrap(Bytes file_key, const WaitReady& /*wait*/) const {
-  std::array<std::uint8_t, 32> ephemeral;
+  std::array<std::uint8_t, 32> ephemeral{};
   const WipeOnExit wiped(ephemeral);
   random_bytes(ephemeral);
   X25519PublicKey share;

@@ -65,7 +65,7 @@ void throw_standard_output_errno() {
 }
 
 std::string new_temporary_name() {
-  std::uint8_t random[8];
+  std::uint8_t random[8] = {};
   random_bytes(random);
   char digits[32];
   (void)std::snprintf(digits, sizeof digits, "%016llx",

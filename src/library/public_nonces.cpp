@@ -270,7 +270,7 @@ NonceAllocator& NonceAllocator::operator=(NonceAllocator&&) noexcept = default;
 
 NonceAllocator NonceAllocator::in_process() {
   auto state = std::make_unique<State>(NonceCipher::aes);
-  std::uint8_t start[8];
+  std::uint8_t start[8] = {};
   random_bytes(start);
   random_bytes(state->fixed);
   state->start = load_be64(start);

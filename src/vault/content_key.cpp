@@ -26,7 +26,7 @@ base64::Form form_of(const Features& features) noexcept {
 
 std::vector<std::uint8_t> seal_value(const ContentKey& key, Bytes value) {
   const BlockLayout layout = key.layout();
-  std::array<std::uint8_t, max_iv_bytes> random;
+  std::array<std::uint8_t, max_iv_bytes> random{};
   const MutableBytes iv = MutableBytes(random).first(layout.iv_bytes);
   random_bytes(iv);
   std::vector<std::uint8_t> sealed(value.size() + layout.overhead());

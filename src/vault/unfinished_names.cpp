@@ -17,7 +17,7 @@ constexpr std::string_view plain_prefix = ".paes-put-";
 constexpr std::size_t digits = 16;
 
 std::string random_digits() {
-  std::array<std::uint8_t, digits / 2> random;
+  std::array<std::uint8_t, digits / 2> random{};
   random_bytes(random);
   std::array<char, digits + 1> text;
   (void)std::snprintf(text.data(), text.size(), "%016llx",

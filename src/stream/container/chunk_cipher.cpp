@@ -149,7 +149,7 @@ container::Suite suite_of_key(Bytes key) {
 }
 
 std::array<std::uint8_t, cobblestone::salt_bytes> random_salt() {
-  std::array<std::uint8_t, cobblestone::salt_bytes> salt;
+  std::array<std::uint8_t, cobblestone::salt_bytes> salt{};
   random_bytes(salt);
   return salt;
 }
