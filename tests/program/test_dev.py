@@ -14,7 +14,7 @@ import program
 import pytest
 
 DEV = Path(__file__).resolve().parents[2] / "dev"
-LIMIT_S = 20
+LIMIT_S = 120
 
 STAND_INS = {
     "dpkg-query": 'shift 3; for name in "$@"; do printf "installed=%s " "$name"; done',

@@ -13,7 +13,7 @@ import program
 import pytest
 from program import CORRUPT, FAILURE, OK, PAES, USAGE, fail, run, succeed
 
-QUICK_S = 1.0  # a refusal; generous for a busy machine, far below an scrypt run of 2^21
+QUICK_S = 3.0  # a refusal; generous for a busy machine, far below an scrypt run of 2^21
 
 
 @pytest.fixture

@@ -242,9 +242,12 @@ def test_it_waits_until_a_later_change_would_show(preloaded, folder, sealing):
     succeed(*sealing, small, prefix=prefix)
     assert time.monotonic() - start_s >= 2
     time.sleep(0.2)  # so that on the real file system, whose times are fine, it need not wait
-    start_s = time.monotonic()
-    succeed(*sealing, "-o", folder / "again", small)
-    assert time.monotonic() - start_s < 2
+    seconds = []
+    for name in ("again", "and_again", "at_last"):  # other tests may hold one of them up
+        start_s = time.monotonic()
+        succeed(*sealing, "-o", folder / name, small)
+        seconds.append(time.monotonic() - start_s)
+    assert min(seconds) < 2
 
 
 def changed_in_secret(plain):
