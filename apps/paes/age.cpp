@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `paes age`: the command line of age (age(1), version 1.2.1), for scripts that call it. Options,
+// `paes age`: the command line of age (age(1), version 1.3.1), for scripts that call it. Options,
 // messages' channel and exit codes are age's; the work is done as all work of paes is, so the
 // output has its name only when it is complete.
 #include <fmt/format.h>
@@ -25,6 +25,7 @@
 #include "cli/passphrase.hpp"
 #include "cli/process.hpp"
 #include "cli/report.hpp"
+#include "cli/terminal_text.hpp"
 #include "cli/work_options.hpp"
 #include "core/current_error.hpp"
 #include "core/descriptor.hpp"
@@ -279,6 +280,24 @@ void check(const AgeCommand& command) {
   check_names(command);
 }
 
+// What is named again does no harm, but may be a slip. Each is told once.
+void warn_of_duplicates(std::vector<std::string> values, const char* what) {
+  std::sort(values.begin(), values.end());
+  for (auto next = values.begin(); next != values.end();) {
+    const auto end = std::upper_bound(next, values.end(), *next);
+    if (end - next > 1) {
+      print_note(fmt::format("age: warning: duplicate {} \"{}\"", what, *next));
+    }
+    next = end;
+  }
+}
+
+void warn_of_duplicates(const AgeCommand& command) {
+  warn_of_duplicates(command.recipients, "recipient");
+  warn_of_duplicates(command.recipient_files, "recipients file");
+  warn_of_duplicates(command.identity_files, "identity file");
+}
+
 // 28 characters of 5 bits each, in groups that can be read aloud. age makes words of a list.
 SecretBytes generate_passphrase() {
   constexpr std::size_t groups = 7;
@@ -390,6 +409,9 @@ class AgeRun {
     age::Credentials credentials = unlocker.credentials();
     // A plugin may know the passphrase. What it fails at is told, because nobody else is asked.
     const bool has_identities = !(command_.identity_files.empty() && command_.plugins.empty());
+    refuse_if(!has_passphrase && !has_identities,
+              "file is not passphrase-encrypted, identities are required",
+              {"name a secret key with -i/--identity, or a plugin with -j"});
     credentials.ask_passphrase = nullptr;
     if (!has_identities) {
       credentials.ask_passphrase = [] { return ask_as_age("Enter passphrase: "); };
@@ -417,6 +439,9 @@ class AgeRun {
         .warn = [](const std::string& what_why) { print_note("age: warning: " + what_why); },
         .file = {.permissions = permissions}};
     const std::string name = command_.output();
+    if (command_.decrypt && name.empty() && isatty(STDOUT_FILENO) == 1) {
+      return std::make_unique<TerminalText>(options);
+    }
     return name.empty() || name == "-" ? stream::standard_output(options)
                                        : stream::create_output(name, options);
   }
@@ -454,10 +479,11 @@ class AgeRun {
 
 int run(const AgeCommand& command) {
   if (command.version) {
-    print_result("v1.2.1 (paes " PAES_VERSION ")\n");
+    print_result("v1.3.1 (paes " PAES_VERSION ")\n");
     return exit_done;
   }
   check(command);
+  warn_of_duplicates(command);
   refuse_if(
       !command.decrypt && !command.armor && command.output().empty() && isatty(STDOUT_FILENO) == 1,
       "refusing to output binary to the terminal",

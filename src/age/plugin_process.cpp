@@ -34,7 +34,8 @@ constexpr auto time_to_end_given_up = std::chrono::milliseconds(200);
 
 Error no_plugin(std::string_view name, const std::string& why) {
   return {ErrorCode::failure, "plugin " + std::string(name) + ": " + why,
-          "install age-plugin-" + std::string(name) + " in a folder of PATH"};
+          "install age-plugin-" + std::string(name) +
+              " in a folder of PATH (https://age-encryption.org/awesome#plugins lists plugins)"};
 }
 
 // A relative folder would depend on the current directory, so it is skipped.

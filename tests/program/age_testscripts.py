@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs age's own test scripts (github.com/FiloSottile/age, cmd/age/testdata/*.txt at v1.2.1) against
+# Runs age's own test scripts (github.com/FiloSottile/age, cmd/age/testdata/*.txt at v1.3.1) against
 # `paes age`. The scripts are not part of paes: give the folder they were fetched into.
 #
 #   python3 age_testscripts.py PAES FOLDER [SCRIPT...]

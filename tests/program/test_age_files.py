@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 from age_file import age
-from program import CORRUPT, FAILURE, USAGE, WRONG_KEY, as_age, fail, run, succeed
+from program import CORRUPT, FAILURE, OK, USAGE, WRONG_KEY, as_age, fail, on_a_terminal, run, succeed
 
 pyrage = pytest.importorskip("pyrage", reason="pyrage is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("age") is None, reason="age is not installed")
@@ -160,6 +160,54 @@ def test_age_refusals(arguments, code, says, folder):
     done = as_age(*arguments, code=code, cwd=folder)
     assert done.out == b""
     assert says in done.err
+
+
+def test_age_tells_of_what_is_named_twice(keys, other_keys, folder):
+    to = ["-r", keys.recipient]
+    (folder / "text").write_bytes(b"text")
+    twice = f'age: warning: duplicate recipient "{keys.recipient}"\n'
+    assert as_age(*to, "-r", other_keys.recipient, *to, *to, "-o", folder / "sealed", folder / "text").err == twice
+    (folder / "readers").write_text(keys.recipient)
+    said = as_age("-R", "readers", "-R", "readers", "-o", "sealed", "text", cwd=folder).err
+    assert said == 'age: warning: duplicate recipients file "readers"\n'
+    named = ["-d", "-i", keys.path]
+    said = as_age(*named, "-i", other_keys.path, "-i", keys.path, folder / "sealed")
+    assert (said.out, said.err) == (b"text", f'age: warning: duplicate identity file "{keys.path}"\n')
+    assert as_age(*to, "-r", other_keys.recipient, "-o", folder / "sealed", folder / "text").err == ""
+
+
+def test_age_says_that_a_key_is_missing(keys, folder):
+    (folder / "sealed").write_bytes(age("-r", keys.recipient, stdin=b"text"))
+    said = as_age("-d", folder / "sealed", code=FAILURE).err
+    assert said.startswith("age: error: file is not passphrase-encrypted, identities are required\n")
+
+
+@pytest.mark.parametrize("text", [b"", b"one\r\n\ttwo \xc3\xa4\n", bytes(range(32, 127)) * 3000])
+def test_age_shows_text_on_a_terminal(text, keys, folder):
+    (folder / "sealed").write_bytes(age("-r", keys.recipient, stdin=text))
+    code, shown = on_a_terminal(["age", "-d", "-i", keys.path, folder / "sealed"], [])
+    assert (code, shown) == (OK, text.decode().replace("\n", "\r\n"))
+
+
+@pytest.mark.parametrize("bad", [b"\0", b"\x1b[2J", b"\x7f", b"\x9b2J", b"\xc2\x9b2J", b"\xff", b"\xc3"])
+def test_age_shows_nothing_else_on_a_terminal(bad, keys, folder):
+    """Also what comes last: nothing has been shown before."""
+    (folder / "sealed").write_bytes(age("-r", keys.recipient, stdin=b"text" * CHUNK + bad))
+    assert on_a_terminal(["age", "-d", "-i", keys.path, folder / "sealed"], []) == (
+        FAILURE, 'age: error: refusing to output binary to the terminal\r\nage: hint: force it with "-o -"\r\n')
+
+
+def test_age_shows_anything_on_a_terminal_that_is_named(keys, folder):
+    (folder / "sealed").write_bytes(age("-r", keys.recipient, stdin=b"text\x1b[m"))
+    assert on_a_terminal(["age", "-d", "-i", keys.path, "-o", "-", folder / "sealed"], []) == (OK, "text\x1b[m")
+
+
+def test_age_shows_nothing_of_a_damaged_file_on_a_terminal(keys, folder):
+    sealed = bytearray(age("-r", keys.recipient, stdin=b"word" * CHUNK))
+    sealed[-1] ^= 1
+    (folder / "sealed").write_bytes(sealed)
+    code, shown = on_a_terminal(["age", "-d", "-i", keys.path, folder / "sealed"], [])
+    assert code == FAILURE and "word" not in shown
 
 
 def test_age_leaves_no_output_behind(keys, folder):
