@@ -710,7 +710,7 @@ def make_deep(root, levels):
 
 
 def make_wide(root):
-    for number in range(300):
+    for number in range(150):
         (root / f"{number:03}").mkdir(parents=True)
         (root / f"{number:03}" / "file").write_text(str(number))
         (root / f"file {number}").write_text(str(number))
@@ -723,7 +723,7 @@ def test_few_descriptors_are_enough(vault, tmp_path, shape, most):
     if shutil.which("prlimit") is None:
         pytest.skip("prlimit is missing (Debian package util-linux)")
     tree = tmp_path / "tree"
-    make_deep(tree, 200) if shape == "deep" else make_wide(tree)
+    make_deep(tree, 150) if shape == "deep" else make_wide(tree)  # more than the larger limit
     limit = ["prlimit", f"--nofile={most}:{most}"]
     vault.do("put", tree, prefix=limit)
     assert len(vault.do("ls", "-R", prefix=limit).out.splitlines()) == len(facts(tree)) + 1
