@@ -17,10 +17,10 @@
 
 namespace paes::test {
 
-// Sanitizers keep local variables elsewhere, and builds without optimisation keep a copy of every
-// register, so the search tells nothing with them.
+// Sanitizers keep local variables elsewhere, builds without optimisation keep a copy of every
+// register, and those that count lines keep counts, so the search tells nothing with them.
 inline bool keeps_stack() {
-#if !defined(__OPTIMIZE__)
+#if !defined(__OPTIMIZE__) || defined(PAES_COUNTS_LINES)
   return false;
 #else
   return !is_sanitized;
