@@ -123,7 +123,7 @@ std::array<std::uint8_t, openssl_salted::head_bytes> salted_head(const CipherCom
     (void)openssl_salted::parse(Bytes(head).first(got));
     return head;
   }
-  openssl_salted::Salt salt;
+  openssl_salted::Salt salt{};
   random_bytes(salt);
   return openssl_salted::encode(salt);
 }

@@ -124,7 +124,7 @@ void write_folder_iv(const std::string& path) {
                                    .cancel = &cancel(),
                                    .warn = print_warning,
                                    .file = {.permissions = permissions, .must_last = true}});
-  vault::FolderIv iv;
+  vault::FolderIv iv{};
   do {
     random_bytes(iv);
   } while (iv == vault::FolderIv{});  // gocryptfs takes zeros for damage

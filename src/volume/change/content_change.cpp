@@ -186,7 +186,7 @@ Result<void> ContentChange::pad_last_block() {
     return done;
   }
   std::array<std::uint8_t, vault::max_sealed_block_bytes> sealed;
-  std::array<std::uint8_t, vault::max_iv_bytes> iv;
+  std::array<std::uint8_t, vault::max_iv_bytes> iv{};
   const MutableBytes own_iv = MutableBytes(iv).first(key().layout().iv_bytes);
   random_ivs(own_iv, own_iv.size());
   const MutableBytes padded = MutableBytes(sealed).first(key().layout().stride());
@@ -198,7 +198,7 @@ Result<void> ContentChange::pad_last_block() {
 
 Result<void> ContentChange::begin_text() {
   std::array<std::uint8_t, header_bytes + vault::max_sealed_block_bytes> sealed;
-  std::array<std::uint8_t, vault::max_iv_bytes> iv;
+  std::array<std::uint8_t, vault::max_iv_bytes> iv{};
   const BlockLayout layout = key().layout();
   const MutableBytes own_iv = MutableBytes(iv).first(layout.iv_bytes);
   random_ivs(own_iv, own_iv.size());

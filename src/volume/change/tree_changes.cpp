@@ -167,7 +167,7 @@ class NewFolder {
     if (!is_new) {
       return is_new.error();
     }
-    vault::FolderIv iv;
+    vault::FolderIv iv{};
     random_ivs(iv, iv.size());
     if (const Result<void> done = write_folder_iv(volume_, content(), iv); !done) {
       return done;
