@@ -224,7 +224,7 @@ void VaultKey::seal_blocks(const VaultFileHeader& header, std::uint64_t first_bl
   vault::FileId id{};
   refuse(!vault::parse_header(header, id), "header: is damaged");
   const vault::BlockLayout layout = state_->layout();
-  std::array<std::uint8_t, vault::max_iv_bytes> room{};
+  std::array<std::uint8_t, vault::max_iv_bytes> room;
   const MutableBytes iv = MutableBytes(room).first(layout.iv_bytes);
   for (std::uint64_t block = first_block; !text.empty(); ++block) {
     const Bytes part = text.first(std::min(text.size(), vault::block_bytes));

@@ -63,6 +63,13 @@ def read_preamble(file):
     return Preamble(suite, page, envelope, start[:CONTEXT_BYTES])
 
 
+def drawn(path, open_envelope):
+    """What is drawn at random for a file alone: its input key and its salt."""
+    with open(path, "rb") as file:
+        key = open_envelope(read_preamble(file).envelope)
+        return key, file.read(SALT_BYTES)
+
+
 def preamble(suite, envelope, page=None):
     page = page or payload_page(len(envelope))
     start = header(suite, page, len(envelope)) + envelope

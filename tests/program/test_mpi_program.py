@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 
+import age_file
+import container
 import mpi
 import preload
 import program
@@ -67,6 +69,16 @@ def test_round_trips_with_paes(library, ranks, folder, keys, plain, sealed, text
     succeed(library, ranks, "decrypt", "-i", keys.path, "-o", back, sealed)
     assert back.read_bytes() == text
     assert sorted(os.listdir(folder)) == ["back", "plain", "plain.paes", "sealed.paes"]
+
+
+@mpi.each_library
+def test_nothing_that_is_drawn_comes_twice(library, folder, keys):
+    (folder / "plain").write_bytes(b"text")
+    seen = []
+    for output in (folder / "one", folder / "other"):
+        succeed(library, 2, "encrypt", "-r", keys.recipient, "-o", output, folder / "plain")
+        seen += [container.drawn(output, lambda envelope: age_file.age_decrypt(envelope, keys.path))]
+    assert not any(one == other for one, other in zip(*seen)), "the key or the salt is the same"
 
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK, 4 * MIB - 1, 4 * MIB])

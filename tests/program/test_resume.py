@@ -11,6 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import age_file
 import container
 import jsonschema
 import preload
@@ -149,6 +150,15 @@ def test_encryption_continues_with_the_key_and_salt_it_had(plain, sealing, keys)
     assert output.stat().st_mode == plain.stat().st_mode
     assert_nothing_beside(output)
     assert_opens_to(output, plain, keys)
+
+
+def test_nothing_that_is_drawn_comes_twice(folder, sealing, keys):
+    (folder / "small").write_bytes(b"new")
+    seen = []
+    for output in (folder / "one", folder / "other"):
+        succeed(*sealing, "-o", output, folder / "small")
+        seen += [container.drawn(output, lambda envelope: age_file.age_decrypt(envelope, keys.path))]
+    assert not any(one == other for one, other in zip(*seen)), "the key or the salt is the same"
 
 
 def test_decryption_continues(plain, opening, keys, folder):

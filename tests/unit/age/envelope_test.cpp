@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <stdexcept>
 
+#include "age/age_payload.hpp"
 #include "age/x25519.hpp"
 #include "crypto/libcrypto.hpp"
 #include "format/container.hpp"
@@ -102,6 +104,15 @@ TEST(Age, NoTwoEnvelopesAreAlike) {
   const KeyPair pair;
   EXPECT_NE(seal_to(pair, counting(32)), seal_to(pair, counting(32)));
   EXPECT_NE(seal_to_passphrase(bytes_of("x"), {}, 1), seal_to_passphrase(bytes_of("x"), {}, 1));
+}
+
+// A file key is drawn for each envelope. A nonce that were not would show only under a key that
+// comes again.
+TEST(Age, EveryPayloadHasANonceOfItsOwn) {
+  const auto file_key = counting(file_key_bytes);
+  const auto one = seal_payload(file_key, {});
+  const auto other = seal_payload(file_key, {});
+  EXPECT_FALSE(std::equal(one.begin(), one.begin() + payload_nonce_bytes, other.begin()));
 }
 
 TEST(Age, EveryFlippedBitIsRefused) {

@@ -5,10 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "age/envelope.hpp"
+#include "age/hybrid_stanza.hpp"
 #include "age/x25519.hpp"
 #include "crypto/libcrypto.hpp"
 #include "crypto/ml_kem.hpp"
+#include "encoding/encodings.hpp"
 #include "refusal.hpp"
 
 namespace paes::age {
@@ -53,6 +57,22 @@ TEST_F(Hybrid, OpensWhatItSealsAndNobodyElseDoes) {
                       (void)open(envelope, {other, {}});
                     }),
             "envelope: no identity given opens it");
+}
+
+TEST_F(Hybrid, EveryStanzaHasSharesOfItsOwn) {
+  const SharedRecipient recipient = generate_hybrid()->recipients().front();
+  const std::vector<std::uint8_t> file_key(file_key_bytes);
+  const auto encapsulation = [&] {
+    const NewStanza stanza = recipient->wrap(file_key, {}).stanzas.front();
+    HybridEncapsulation decoded{};
+    EXPECT_TRUE(base64::decode(Stanza{stanza.arguments, {}}.split_arguments().at(1), decoded));
+    return decoded;
+  };
+  const HybridEncapsulation one = encapsulation();
+  const HybridEncapsulation other = encapsulation();
+  const auto of_x25519 = libcrypto::ml_kem_768_ciphertext_bytes;
+  EXPECT_FALSE(std::equal(one.begin(), one.begin() + of_x25519, other.begin()));
+  EXPECT_FALSE(std::equal(one.begin() + of_x25519, one.end(), other.begin() + of_x25519));
 }
 
 TEST_F(Hybrid, NoOtherKindStandsBesideIt) {

@@ -61,5 +61,7 @@ TEST(Errno, IsSaidInTheSystemsWords) {
   }
 }
 
+TEST(TemporaryNames, NoTwoAreAlike) { EXPECT_NE(new_temporary_name(), new_temporary_name()); }
+
 }  // namespace
 }  // namespace paes

@@ -103,6 +103,24 @@ TEST_F(Nonces, DifferAndLeaveTheirBlockCounterAtZero) {
   EXPECT_TRUE(seen.insert(Buffer(nonce.counter, nonce.counter + 12)).second);
 }
 
+// Each part that is drawn differs. 32 bits are, so that of three allocators two may have the same
+// ones, but not all.
+TEST_F(Nonces, OfOtherAllocatorsHaveNothingInCommon) {
+  std::set<std::uint32_t> of_process;
+  std::set<std::uint32_t> of_file;
+  std::set<std::uint64_t> first_numbers;
+  for (int i = 0; i < 3; ++i) {
+    const Nonce nonce = NonceAllocator::in_process().allocate();
+    of_process.insert(load_be32(nonce.counter));
+    first_numbers.insert(number_of(nonce));
+    of_file.insert(load_be32(NonceAllocator::in_file(NonceCipher::aes, file()).allocate().counter));
+    ASSERT_EQ(unlink(file().c_str()), 0);
+  }
+  EXPECT_GT(of_process.size(), 1U);
+  EXPECT_EQ(first_numbers.size(), 3U);
+  EXPECT_GT(of_file.size(), 1U);
+}
+
 TEST_F(Nonces, AFileGoesOnAfterAnyEnd) {
   std::set<Buffer> seen;
   for (int run = 0; run < 5; ++run) {

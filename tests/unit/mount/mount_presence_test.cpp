@@ -113,6 +113,9 @@ TEST(MountPresence, AHeldSocketOfAProgramThatIsGoneIsNotIts) {
   EXPECT_FALSE(MountProcess::find(place)) << "it is not waited for yet";
   EXPECT_EQ(waitpid(program, nullptr, 0), program);
   EXPECT_FALSE(MountProcess::find(place));
+  MountPresence next;
+  next.announce(place.device);
+  EXPECT_TRUE(MountProcess::find(place)) << "its socket has a name of its own";
   close(held[0]);
   close(held[1]);
 }

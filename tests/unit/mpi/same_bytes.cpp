@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Under mpirun: that the ranks together write, byte for byte, what one process writes with the same
 // key and salt, in the container and in every raw mode that is parallel, and read it back. Rank 0
-// makes the inputs, has the single-process library write what is expected, and compares.
+// makes the inputs, has the single-process library write what is expected, and compares. And that
+// no two new files begin alike.
 //
 //   same_bytes FOLDER posix|mpi all|container|CIPHER [SIZE...]
 //
@@ -86,6 +87,22 @@ class Comparison {
       if (!mpi::verify(ranks_, in, opened(in), how).is_authentic()) {
         throw Error(ErrorCode::failure, "container: not authentic");
       }
+    }
+  }
+
+  // By what a new file begins with, a rank knows another one that has its name there.
+  void beginnings() {
+    std::set<std::vector<char>> seen;
+    for (int i = 0; i < 2; ++i) {
+      const mpi::SharedOutput out(ranks_, path("got"), {.overwrite = true}, access_);
+      first([&] {
+        std::vector<char> beginning(16);
+        std::ifstream file(out.made()->temporary_path(), std::ios::binary);
+        if (!file.read(beginning.data(), static_cast<std::streamsize>(beginning.size())) ||
+            !seen.insert(beginning).second) {
+          throw Error(ErrorCode::failure, "output: begins as the one before");
+        }
+      });
     }
   }
 
@@ -286,6 +303,7 @@ int main(int argc, char** argv) {
     }
     Comparison comparison(ranks, words[0],
                           words[1] == "mpi" ? mpi::FileAccess::mpi : mpi::FileAccess::posix);
+    comparison.beginnings();
     compare(comparison, words[2], sizes);
     if (ranks.is_first()) {
       std::printf("%u outputs of %u ranks are the same\n", comparison.compared(), ranks.ranks());

@@ -2,10 +2,17 @@
 // Whatever the size, the schedule, the piece and the kind of input and output: the same ciphertext,
 // and the text comes back.
 
+#include <array>
+#include <utility>
+
+#include "age/age_payload.hpp"
+#include "age/x25519.hpp"
 #include "exec/executor.hpp"
 #include "exec/schedule/schedule.hpp"
+#include "stream/container/file_format.hpp"
 #include "stream/file_sample.hpp"
 #include "stream/reference_file.hpp"
+#include "stream/transfer/memory_ends.hpp"
 
 namespace paes::stream {
 namespace {
@@ -164,6 +171,31 @@ TEST(RoundTrip, ASaltIsNeverUsedTwice) {
   EXPECT_TRUE(std::equal(a.begin(), a.begin() + payload, b.begin()));
   EXPECT_FALSE(std::equal(a.begin() + payload, a.begin() + payload + cobblestone::salt_bytes,
                           b.begin() + payload));
+}
+
+// What is drawn for a file is drawn for it alone: the key that its head seals, and the salt or
+// nonce.
+TEST(NewPayload, HasNothingInCommonWithAnother) {
+  const std::array identities = {age::generate_x25519()};
+  const std::array recipients = {identities[0]->recipients().front()};
+  for (const FileFormat* format : file_formats()) {
+    if (format->is_bare()) {
+      continue;
+    }
+    const auto drawn = [&] {
+      const NewPayload payload = format->new_payload(
+          {recipients}, {container::Suite::cobblestone_256}, {.kernel = best_kernel(Cipher::aes)});
+      MemorySource source(payload.head, 0, memory_name);
+      const SecretBytes key = EncryptedFile(source).head().open_key({identities, nullptr});
+      const auto at = payload.head.begin() + static_cast<std::ptrdiff_t>(payload.offset);
+      return std::pair(Contents(key.data(), key.data() + key.size()),
+                       Contents(at, at + age::payload_nonce_bytes));
+    };
+    const auto one = drawn();
+    const auto other = drawn();
+    EXPECT_NE(one.first, other.first) << format->name;
+    EXPECT_NE(one.second, other.second) << format->name;
+  }
 }
 
 TEST(RoundTrip, APieceAboveTheLimitIsRefused) {

@@ -102,6 +102,20 @@ TEST_P(Changes, FoldersAreMadeWithTheirIvAndRemoved) {
   EXPECT_EQ(stored_in(root_), 1U);
 }
 
+TEST_P(Changes, FoldersHaveNoIvInCommon) {
+  std::set<Text> ivs;
+  for (const char letter : {'d', 'e'}) {
+    ASSERT_EQ(make_folder(volume_.writable(), root_, name(letter), open_to_all), 0);
+    const Result<StoredName> stored = root_.stored_name(name(letter));
+    ASSERT_TRUE(stored);
+    std::ifstream file(
+        scratch_.path() + "/" + stored->name + "/" + std::string(vault::folder_iv_name),
+        std::ios::binary);
+    ivs.insert(Text(std::istreambuf_iterator<char>(file), {}));
+  }
+  EXPECT_EQ(ivs.size(), 2U);
+}
+
 TEST_P(Changes, AFoldersModeStays) {
   for (const mode_t mode : {0700U, 0755U, 0500U, 0000U}) {
     ASSERT_EQ(make_folder(volume_.writable(), root_, name('d'), {.mode = mode, .owner = {}}), 0);
