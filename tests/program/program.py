@@ -51,9 +51,9 @@ class Result:
 def clean_environment(**changes):
     """No variable of the caller's decides anything, and messages stay in English."""
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
-    # Sanitizer builds take their options and suppressions from the caller.
+    # Sanitizer builds take their options and suppressions from the caller, and one that counts lines the file for them.
     for name, value in os.environ.items():
-        if name.endswith("SAN_OPTIONS"):
+        if name.endswith("SAN_OPTIONS") or name == "LLVM_PROFILE_FILE":
             environment[name] = value
     environment.update(changes)
     return environment
