@@ -24,7 +24,7 @@ Pages::Pages(std::size_t bytes) : bytes_(whole(bytes)) {
   data_ = static_cast<std::uint8_t*>(memory);
   // These three calls protect the keystream. If a system refuses one, the memory is still usable.
   (void)madvise(memory, bytes_, MADV_DONTDUMP);
-  is_wiped_in_children_ = madvise(memory, bytes_, MADV_WIPEONFORK) == 0;
+  (void)madvise(memory, bytes_, MADV_WIPEONFORK);
   is_locked_ = mlock(memory, bytes_) == 0;
 }
 

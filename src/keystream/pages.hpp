@@ -19,7 +19,6 @@ class Pages {
   [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
   [[nodiscard]] bool is_locked() const noexcept { return is_locked_; }
-  [[nodiscard]] bool is_wiped_in_children() const noexcept { return is_wiped_in_children_; }
 
   // Rounds up to whole pages.
   [[nodiscard]] static std::size_t whole(std::size_t bytes) noexcept;
@@ -28,7 +27,6 @@ class Pages {
   std::uint8_t* data_ = nullptr;
   std::size_t bytes_ = 0;
   bool is_locked_ = false;
-  bool is_wiped_in_children_ = false;
 };
 
 }  // namespace paes::keystream

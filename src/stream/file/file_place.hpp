@@ -37,9 +37,6 @@ struct FilePlace {
   // What openat and its like take beside `folder`: the last name, or the path if there is no
   // folder.
   [[nodiscard]] std::string name() const;
-  [[nodiscard]] FilePlace with_suffix(const std::string& suffix) const {
-    return {path + suffix, folder};
-  }
   // What has that name itself, also if it is a symbolic link. Gives back 0 or -1 and errno.
   [[nodiscard]] int lstat(struct stat& status) const noexcept;
 

@@ -38,7 +38,6 @@ class Folder {
 
   [[nodiscard]] FolderRef descriptor() const noexcept { return FolderRef(descriptor_); }
   [[nodiscard]] const vault::FolderIv& iv() const noexcept { return iv_; }
-  [[nodiscard]] bool is_root() const noexcept { return is_root_; }
 
   // Under which name `name` is or would be stored. ENAMETOOLONG above 255 bytes, ENOENT for a name
   // that the volume keeps for itself or that no file can have.
