@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -38,42 +37,14 @@ Error no_plugin(std::string_view name, const std::string& why) {
               " in a folder of PATH (https://age-encryption.org/awesome#plugins lists plugins)"};
 }
 
-// A relative folder would depend on the current directory, so it is skipped.
-std::string find_on_path(std::string_view name) {
-  const char* const path = std::getenv("PATH");
-  std::string_view rest = path != nullptr ? path : "";
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    const std::string_view folder = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (folder.starts_with('/')) {
-      std::string file = std::string(folder) + "/age-plugin-" + std::string(name);
-      struct stat status = {};
-      if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-          access(file.c_str(), X_OK) == 0) {
-        return file;
-      }
-    }
+std::string find_plugin(std::string_view name) {
+  const std::string program = "age-plugin-" + std::string(name);
+  std::string file = find_program(program);
+  if (file.empty()) {
+    throw no_plugin(name, "there is no program " + program + " on the path");
   }
-  throw no_plugin(name, "there is no program age-plugin-" + std::string(name) + " on the path");
+  return file;
 }
-
-// Arguments for posix_spawn, freed at the end.
-struct SpawnOptions {
-  SpawnOptions() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-  }
-  ~SpawnOptions() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  SpawnOptions(const SpawnOptions&) = delete;
-  SpawnOptions& operator=(const SpawnOptions&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
 
 pid_t start(const std::string& file, const char* machine, int socket) {
   SpawnOptions options;
@@ -107,7 +78,7 @@ std::string Message::text() const {
 
 PluginProcess::PluginProcess(std::string_view name, const char* machine, const WaitReady& wait)
     : name_(name), wait_(wait), read_(max_stanza_bytes) {
-  const std::string file = find_on_path(name);
+  const std::string file = find_plugin(name);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw_errno("plugin " + name_);

@@ -3,8 +3,11 @@
 
 #include <dirent.h>
 #include <features.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -29,6 +32,35 @@ extern "C" [[gnu::weak]] int posix_spawn_file_actions_addclosefrom_np(posix_spaw
 #endif
 
 namespace paes {
+
+std::string find_program(std::string_view name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string_view folder = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (folder.starts_with('/')) {
+      std::string file = std::string(folder) + "/" + std::string(name);
+      struct stat status = {};
+      if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+          access(file.c_str(), X_OK) == 0) {
+        return file;
+      }
+    }
+  }
+  return "";
+}
+
+SpawnOptions::SpawnOptions() {
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+}
+
+SpawnOptions::~SpawnOptions() {
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+}
 
 void give_own_signals(posix_spawnattr_t& attributes) noexcept {
   sigset_t none;

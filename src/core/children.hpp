@@ -1,13 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting other programs: the signals that they begin with, and how they ended.
+// Starting other programs: where they are found, what they begin with, and how they ended.
 #pragma once
 
 #include <spawn.h>
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace paes {
+
+// The program that a shell would start for this name, or an empty string. Relative folders of PATH
+// are skipped: they would depend on the current directory.
+[[nodiscard]] std::string find_program(std::string_view name);
+
+// Arguments for posix_spawn, freed at the end.
+struct SpawnOptions {
+  SpawnOptions();
+  ~SpawnOptions();
+  SpawnOptions(const SpawnOptions&) = delete;
+  SpawnOptions& operator=(const SpawnOptions&) = delete;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
 
 // For a program that posix_spawn starts. It would otherwise inherit the signals that the caller
 // blocks or ignores, and behave differently: a program that ignores SIGCHLD, for example, never

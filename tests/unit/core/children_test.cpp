@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace paes {
@@ -37,6 +38,30 @@ TEST(Children, GetNoDescriptor) {
   EXPECT_FALSE(is_passed_on(inherited, close_what_is_open_from));
   EXPECT_TRUE(is_passed_on(STDIN_FILENO, close_what_is_open_from));
   ::close(inherited);
+}
+
+// PATH for the scope.
+class Path {
+ public:
+  explicit Path(const std::string& value) : before_(std::getenv("PATH")) {
+    setenv("PATH", value.c_str(), 1);
+  }
+  ~Path() { setenv("PATH", before_.c_str(), 1); }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+
+ private:
+  std::string before_;
+};
+
+TEST(Children, AreFoundInAbsoluteFolders) {
+  EXPECT_EQ((Path("/bin"), find_program("sh")), "/bin/sh");
+  EXPECT_EQ((Path("/missing::/bin:/"), find_program("sh")), "/bin/sh");
+  EXPECT_EQ((Path("/etc"), find_program("passwd")), "");  // it cannot be executed
+  EXPECT_EQ((Path("/"), find_program("bin")), "");
+  EXPECT_EQ((Path(""), find_program("sh")), "");
+  ASSERT_EQ(chdir("/"), 0);
+  EXPECT_EQ((Path("bin:.:"), find_program("sh")), "");
 }
 
 }  // namespace
