@@ -254,6 +254,7 @@ void VaultOptions::declare(CLI::App& app, bool needs_folder) {
                  "the file of the master key, in hexadecimal, in place of the passphrase; - is "
                  "standard input")
       ->type_name("FILE");
+  token.declare(app);
   cost_limit.declare(app);
 }
 
@@ -263,9 +264,22 @@ void VaultOptions::refuse_as_output(const stream::FilePlace& output) const {
   refuse_secret_as_output(output, place.configuration_path(), "configuration");
 }
 
+SecretBytes VaultOptions::read_secret(const vault::Configuration& configuration,
+                                      const std::string& path) const {
+  refuse(configuration.fido2 && !token.is_given(),
+         path + ": a FIDO2 token opens this vault, and not a passphrase",
+         "name its device with --fido2; `fido2-token -L` lists the devices of tokens");
+  refuse(!configuration.fido2 && token.is_given(),
+         path + ": a passphrase opens this vault, and not a FIDO2 token", "leave --fido2 out");
+  return configuration.fido2 ? token.secret(*configuration.fido2)
+                             : existing_vault_passphrase(passphrase);
+}
+
 OpenedVault VaultOptions::open() const {
   refuse(!master_key_file.empty() && passphrase.given(),
          "vault: a passphrase and --master-key cannot be combined");
+  refuse(token.is_given() && (passphrase.given() || !master_key_file.empty()),
+         "vault: --fido2 cannot be combined with a passphrase or --master-key");
   const std::string path = place.configuration_path();
   vault::Configuration configuration = place.read_configuration();
   if (!master_key_file.empty()) {
@@ -273,11 +287,16 @@ OpenedVault VaultOptions::open() const {
     return {std::move(configuration), std::move(key)};
   }
   cost_limit.check(configuration.scrypt, path);
-  const SecretBytes words = existing_vault_passphrase(passphrase);
+  const SecretBytes secret = read_secret(configuration, path);
   std::optional<vault::MasterKey> key =
-      vault::unwrap_master_key(configuration, words, until_signal());
+      vault::unwrap_master_key(configuration, secret, until_signal());
+  if (!key && token.is_given()) {
+    throw Error(ErrorCode::wrong_key, path + ": this token does not open it",
+                "if it is the right one, this file is damaged: use a copy of it, or the master "
+                "key with --master-key");
+  }
   if (!key) {
-    const std::string hint = passphrase.hint_when_wrong(words);
+    const std::string hint = passphrase.hint_when_wrong(secret);
     throw Error(ErrorCode::wrong_key, path + ": the passphrase is wrong",
                 !hint.empty() ? hint
                               : "if it is right, this file is damaged: use a copy of it, or the "

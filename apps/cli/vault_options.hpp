@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/command.hpp"
+#include "cli/fido2_token.hpp"
 #include "cli/passphrase.hpp"
 #include "vault/configuration.hpp"
 #include "vault/master_key.hpp"
@@ -89,17 +90,23 @@ class VaultOptions {
  public:
   VaultPlace place;
   PassphraseOptions passphrase;
+  Fido2Token token;
   CostLimit cost_limit;
   std::string master_key_file;  // --master-key; empty: the passphrase opens it
 
   void declare(CLI::App& app, bool needs_folder = true);
 
-  // Reads the configuration, then the key that was named or a passphrase, which may be asked for.
-  // Throws Error(wrong_key) for a wrong passphrase. Whether a master key, or a configuration that
+  // Reads the configuration, then the key that was named, or the token's secret, or a passphrase,
+  // which may be asked for. Throws Error(wrong_key) for a wrong passphrase or token, and
+  // Error(usage) for the wrong one of the two. Whether a master key, or a configuration that
   // lies elsewhere, is this vault's, only its content can tell (key_proof.hpp).
   [[nodiscard]] OpenedVault open() const;
   // Throws Error(usage) for one of the files that this reads.
   void refuse_as_output(const stream::FilePlace& output) const;
+
+ private:
+  [[nodiscard]] SecretBytes read_secret(const vault::Configuration& configuration,
+                                        const std::string& path) const;
 };
 
 }  // namespace paes::cli

@@ -64,7 +64,7 @@ constexpr std::pair<std::string_view, std::string_view> options_of_gocryptfs[] =
     {"info", "use `paes vault info`"},
     {"fsck", "use `paes vault fsck`"},
     {"reverse", not_supported},
-    {"fido2", not_supported},
+    {"fido2", "use --fido2 DEVICE"},
     {"force_owner", not_supported},
     {"ctlsock", not_supported},
     {"badname", not_supported},
@@ -275,6 +275,8 @@ void MountCommandLine::take(std::string_view option) {
     vault.passphrase.use_file(value);
   } else if (name == "masterkeyfile" || name == "master-key") {
     vault.master_key_file = value;
+  } else if (name == "fido2") {
+    vault.token.use_device(value);
   } else if (name == "config") {
     vault.place.use_configuration(value);
   } else if (name == "idle") {

@@ -44,12 +44,13 @@ void print_text(const std::string& path, const vault::Configuration& configurati
   };
   line("format", fmt::format("gocryptfs {}", vault::format_version));
   line("creator", configuration.creator.empty() ? "not named" : printable(configuration.creator));
-  line("flags", fmt::format("{}", fmt::join(vault::flags_of(features), " ")));
+  line("flags", fmt::format("{}", fmt::join(vault::flags_of(configuration), " ")));
   line("content", name_of(features.content));
   line("names", text_of_names(features));
   line("name length", fmt::format("up to {} bytes", vault::max_name_bytes));
-  line("passphrase", fmt::format("scrypt, work factor 2^{}, r {}, p {}, {}", cost.log2_n, cost.r,
-                                 cost.p, human_bytes(static_cast<double>(cost.memory_bytes()))));
+  line(configuration.fido2 ? "FIDO2 token" : "passphrase",
+       fmt::format("scrypt, work factor 2^{}, r {}, p {}, {}", cost.log2_n, cost.r, cost.p,
+                   human_bytes(static_cast<double>(cost.memory_bytes()))));
   print_result(text);
 }
 
@@ -61,12 +62,13 @@ void print_document(const std::string& path, const vault::Configuration& configu
               {"format", "gocryptfs"},
               {"version", vault::format_version},
               {"creator", configuration.creator},
-              {"flags", vault::flags_of(features)},
+              {"flags", vault::flags_of(configuration)},
               {"cipher", name_of(features.content)},
               {"encrypts_names", !features.has_plaintext_names},
               {"max_name_bytes", vault::max_name_bytes},
               {"long_name_max",
                features.hashes_long_names() ? ordered_json(features.long_name_max) : nullptr},
+              {"fido2", configuration.fido2.has_value()},
               {"scrypt",
                {{"log2_n", cost.log2_n},
                 {"r", cost.r},

@@ -39,6 +39,8 @@ constexpr std::array ciphers = {ContentCipher::aes_256_gcm, ContentCipher::xchac
 struct VaultInitCommand {
   VaultPlace place;
   PassphraseOptions passphrase;
+  Fido2Token token;
+  std::vector<std::string> assert_options;
   std::string cipher = vault::name_of(ContentCipher::aes_256_gcm);
   bool plaintext_names = false;
   bool deterministic_names = false;
@@ -147,6 +149,14 @@ void check(const VaultInitCommand& command) {
          "leave out --long-name-max");
   refuse(!command.master_key_out.empty() && lies_in(command.master_key_out, command.place.folder()),
          command.master_key_out + ": would lie in the vault, which it opens", "keep it elsewhere");
+  refuse(command.token.is_given() && command.passphrase.given(),
+         "vault init: --fido2 cannot be combined with a passphrase");
+  refuse(!command.assert_options.empty() && !command.token.is_given(),
+         "vault init: --fido2-assert-option goes with --fido2 alone");
+  refuse(command.assert_options.size() > vault::max_fido2_assert_options ||
+             !std::all_of(command.assert_options.begin(), command.assert_options.end(),
+                          vault::is_fido2_assert_option),
+         "--fido2-assert-option: is not an option of fido2-assert", "pin=true, for example");
   refuse_several_uses_of_standard_input(
       command.passphrase.standard_input_uses() +
       (!command.master_key_file.empty() && is_standard_input(command.master_key_file) ? 1 : 0));
@@ -161,6 +171,18 @@ void check(const VaultInitCommand& command) {
   }
 }
 
+// The passphrase, or the secret of a new credential, which the configuration then has.
+SecretBytes new_secret(const VaultInitCommand& command, vault::Configuration& configuration) {
+  if (!command.token.is_given()) {
+    return new_vault_passphrase(command.passphrase);
+  }
+  std::error_code error;
+  const auto folder = std::filesystem::canonical(command.place.folder(), error);
+  configuration.fido2 =
+      command.token.make_credential(folder.filename().string(), command.assert_options);
+  return command.token.secret(*configuration.fido2);
+}
+
 int make_vault(const VaultInitCommand& command) {
   check(command);
   const bool has_iv = has_folder_iv(command);
@@ -168,11 +190,11 @@ int make_vault(const VaultInitCommand& command) {
   const vault::MasterKey key = command.master_key_file.empty()
                                    ? vault::MasterKey::random()
                                    : read_master_key(command.master_key_file);
-  const SecretBytes passphrase = new_vault_passphrase(command.passphrase);
   vault::Configuration configuration;
   configuration.creator = "paes " PAES_VERSION;
   configuration.features = command.features();
-  vault::wrap_master_key(key, passphrase, command.work_factor, configuration, until_signal());
+  const SecretBytes secret = new_secret(command, configuration);
+  vault::wrap_master_key(key, secret, command.work_factor, configuration, until_signal());
 
   std::unique_ptr<NewVaultFile> made_iv;
   std::unique_ptr<NewVaultFile> made_key;
@@ -200,8 +222,9 @@ int make_vault(const VaultInitCommand& command) {
   }
   print_note(
       fmt::format("paes: {}: is a vault now; keep a copy of {} elsewhere, because without "
-                  "it or the master key nothing opens the vault",
-                  printable(command.place.folder()), printable(path)));
+                  "it{} or the master key nothing opens the vault",
+                  printable(command.place.folder()), printable(path),
+                  configuration.fido2 ? " and the token" : ""));
   return exit_done;
 }
 
@@ -209,6 +232,11 @@ Action declare(CLI::App& app) {
   const auto command = std::make_shared<VaultInitCommand>();
   command->place.declare(app, true);
   command->passphrase.declare(app, "", "read the passphrase from this file");
+  command->token.declare(app);
+  app.add_option("--fido2-assert-option", command->assert_options,
+                 "have fido2-assert get this option with -t whenever the vault is opened")
+      ->type_name("OPTION")
+      ->allow_extra_args(false);
   std::vector<std::string> names;
   names.reserve(ciphers.size());
   for (const ContentCipher cipher : ciphers) {

@@ -82,17 +82,21 @@ int change_passphrase(const VaultPasswdCommand& command) {
   const std::string path = is_added ? command.new_config : command.vault.place.configuration_path();
   const unsigned work_factor = command.new_work_factor(opened.configuration.scrypt);
   const SecretBytes passphrase = new_vault_passphrase(command.new_passphrase);
+  const bool had_token = opened.configuration.fido2.has_value();
+  opened.configuration.fido2.reset();
   vault::wrap_master_key(opened.key, passphrase, work_factor, opened.configuration, until_signal());
   if (!is_proved && !is_added) {
     keep_old(path);
   }
   write_configuration(path, opened.configuration, !is_added);
-  print_note("paes: " + printable(path) +
-             (is_added
-                  ? ": opens the vault with the new passphrase, given to --config; whoever has "
-                    "neither this file nor a copy cannot use that passphrase"
-                  : ": the passphrase is changed; copies of the old file still open the vault "
-                    "with the old one"));
+  print_note(
+      "paes: " + printable(path) +
+      (is_added    ? ": opens the vault with the new passphrase, given to --config; whoever has "
+                     "neither this file nor a copy cannot use that passphrase"
+       : had_token ? ": the passphrase opens the vault now, and no token; copies of the old file "
+                     "still open it with the token"
+                   : ": the passphrase is changed; copies of the old file still open the vault "
+                     "with the old one"));
   return exit_done;
 }
 

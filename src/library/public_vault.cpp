@@ -74,6 +74,12 @@ VaultKey VaultKey::open(Bytes configuration, const Passphrase& passphrase,
                         const VaultKeyOptions& options) {
   refuse(passphrase.is_empty(), "passphrase: is empty");
   const vault::Configuration read = read_configuration(configuration, options);
+  if (read.fido2) {
+    throw Error(
+        ErrorCode::failure,
+        std::string(options.name) + ": a FIDO2 token opens this vault, and not a passphrase",
+        "the master key opens it, too; `paes vault passwd --fido2` gives it a passphrase");
+  }
   check_cost(read.scrypt, options);
   const std::optional<vault::MasterKey> key = vault::unwrap_master_key(
       read, KeyParts::of(passphrase).text, stream::waiting(options.cancel));

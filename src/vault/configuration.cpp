@@ -27,6 +27,7 @@ constexpr unsigned max_r = 1U << 16;
 constexpr unsigned max_r_times_p = (1U << 30) - 1;  // RFC 7914, section 6
 constexpr unsigned min_long_name_max = 62;  // the name of a long name's own file has this length
 constexpr unsigned max_long_name_max = 255;
+constexpr std::size_t max_assert_option_bytes = 64;
 // Deeper than any configuration, and far from too deep for the recursion of Json::dump.
 constexpr int max_depth = 16;
 
@@ -107,8 +108,10 @@ class Parser {
                                      std::optional<std::uint64_t> otherwise = {}) const;
   [[nodiscard]] std::vector<std::uint8_t> bytes(const Json& object, std::string_view member) const;
   [[nodiscard]] ScryptCost scrypt_cost(const Json& object) const;
+  [[nodiscard]] std::optional<Fido2Credential> fido2_credential(
+      const Json& document, const std::set<std::string>& flags) const;
   [[nodiscard]] std::set<std::string> flags(const Json& document) const;
-  [[nodiscard]] Features features(const Json& document) const;
+  [[nodiscard]] Features features(const Json& document, const std::set<std::string>& flags) const;
   [[nodiscard]] ContentCipher content_cipher(const std::set<std::string>& flags) const;
 
   std::string name_;
@@ -204,7 +207,6 @@ ScryptCost Parser::scrypt_cost(const Json& document) const {
   return cost;
 }
 
-// Every known flag except FIDO2, which is refused.
 std::set<std::string> Parser::flags(const Json& document) const {
   const Json* const list = find(document, "FeatureFlags");
   std::set<std::string> flags;
@@ -222,11 +224,38 @@ std::set<std::string> Parser::flags(const Json& document) const {
     }
     flags.insert(text);
   }
-  if (flags.contains(std::string(fido2)) || find(document, "FIDO2") != nullptr) {
-    refuse_as_unread("is opened with a FIDO2 token, which paes cannot do",
-                     "the master key opens the vault under a new configuration");
-  }
   return flags;
+}
+
+std::optional<Fido2Credential> Parser::fido2_credential(const Json& document,
+                                                        const std::set<std::string>& flags) const {
+  const Json* const object = find(document, fido2);
+  require((object != nullptr) == flags.contains(std::string(fido2)),
+          "FIDO2 is only one of flag and value");
+  if (object == nullptr) {
+    return std::nullopt;
+  }
+  require(object->is_object(), "FIDO2 is not an object");
+  Fido2Credential credential;
+  credential.id = bytes(*object, "CredentialID");
+  require(!credential.id.empty() && credential.id.size() <= max_fido2_credential_bytes,
+          "the credential of FIDO2 has a wrong length");
+  credential.salt = bytes(*object, "HMACSalt");
+  require(
+      credential.salt.size() == fido2_salt_bytes || credential.salt.size() == 2 * fido2_salt_bytes,
+      "the salt of FIDO2 has a wrong length");
+  const Json* const options = find(*object, "AssertOptions");
+  if (options == nullptr || options->is_null()) {  // as gocryptfs writes an empty list
+    return credential;
+  }
+  require(options->is_array() && options->size() <= max_fido2_assert_options,
+          "AssertOptions of FIDO2 is not a short list");
+  for (const Json& option : *options) {
+    require(option.is_string() && is_fido2_assert_option(option.get_ref<const std::string&>()),
+            "an option of FIDO2 is not one of fido2-assert");
+    credential.assert_options.push_back(option.get<std::string>());
+  }
+  return credential;
 }
 
 ContentCipher Parser::content_cipher(const std::set<std::string>& flags) const {
@@ -244,8 +273,7 @@ ContentCipher Parser::content_cipher(const std::set<std::string>& flags) const {
   return has(aes_siv) ? ContentCipher::aes_siv : ContentCipher::aes_256_gcm;
 }
 
-Features Parser::features(const Json& document) const {
-  const std::set<std::string> flags = this->flags(document);
+Features Parser::features(const Json& document, const std::set<std::string>& flags) const {
   const auto has = [&](std::string_view flag) { return flags.contains(std::string(flag)); };
   Features features;
   features.content = content_cipher(flags);
@@ -285,7 +313,9 @@ Configuration Parser::parse(Bytes text) const {
     require(creator->is_string(), "the member Creator is not text");
     configuration.creator = creator->get<std::string>();
   }
-  configuration.features = features(document);
+  const std::set<std::string> flags = this->flags(document);
+  configuration.features = features(document, flags);
+  configuration.fido2 = fido2_credential(document, flags);
   configuration.scrypt = scrypt_cost(document);
   configuration.encrypted_key = bytes(document, "EncryptedKey");
   require(configuration.encrypted_key.size() == (configuration.features.has_hkdf ? 64 : 60),
@@ -306,7 +336,24 @@ std::string base64_of(Bytes data) {
   return text;
 }
 
+Json json_of(const Fido2Credential& credential) {
+  Json object = {{"CredentialID", base64_of(credential.id)},
+                 {"HMACSalt", base64_of(credential.salt)}};
+  if (!credential.assert_options.empty()) {  // versions before 2.5 do not know them
+    object["AssertOptions"] = credential.assert_options;
+  }
+  return object;
+}
+
 }  // namespace
+
+bool is_fido2_assert_option(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= max_assert_option_bytes &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '=' || c == '-' || c == '_';
+         });
+}
 
 const char* name_of(ContentCipher cipher) noexcept {
   switch (cipher) {
@@ -325,7 +372,8 @@ unsigned ScryptCost::work_factor() const noexcept {
   return log2_n + static_cast<unsigned>(std::bit_width(of_default - 1));
 }
 
-std::vector<std::string_view> flags_of(const Features& features) {
+std::vector<std::string_view> flags_of(const Configuration& configuration) {
+  const Features& features = configuration.features;
   std::vector<std::string_view> flags;
   const auto add = [&](bool is_set, std::string_view flag) {
     if (is_set) {
@@ -342,6 +390,7 @@ std::vector<std::string_view> flags_of(const Features& features) {
   add(features.has_long_names, long_names);
   add(features.has_raw_base64, raw_64);
   add(features.content == ContentCipher::aes_siv, aes_siv);
+  add(configuration.fido2.has_value(), fido2);
   return flags;
 }
 
@@ -360,7 +409,10 @@ std::string configuration_text(const Configuration& configuration) {
                      {"P", cost.p},
                      {"KeyLen", scrypt_key_bytes}}},
                    {"Version", format_version},
-                   {"FeatureFlags", flags_of(configuration.features)}};
+                   {"FeatureFlags", flags_of(configuration)}};
+  if (configuration.fido2) {
+    document["FIDO2"] = json_of(*configuration.fido2);
+  }
   if (configuration.features.long_name_max != max_long_name_max) {
     document["LongNameMax"] = configuration.features.long_name_max;
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// gocryptfs.conf: how a volume was made, and its master key under a passphrase. Converts text to
-// values and back; no files. The format is gocryptfs's (github.com/rfjakob/gocryptfs, version 2 of
-// the format, internal/configfile).
+// gocryptfs.conf: how a volume was made, and its master key under a passphrase or a token's secret.
+// Converts text to values and back; no files. The format is gocryptfs's
+// (github.com/rfjakob/gocryptfs, version 2 of the format, internal/configfile).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,23 +61,40 @@ inline constexpr unsigned default_log2_n = 16;
 // The cap, unless the user allows more: a gibibyte of memory with r = 8, some seconds.
 inline constexpr unsigned default_max_log2_n = 20;
 
+// What a FIDO2 token needs to compute the secret that takes the passphrase's place: the HMAC of the
+// salt under a key of the credential, which never leaves the token (CTAP 2, hmac-secret).
+struct Fido2Credential {
+  std::vector<std::uint8_t> id;             // 1 to 1023 bytes
+  std::vector<std::uint8_t> salt;           // 32 bytes; 64 are read, too
+  std::vector<std::string> assert_options;  // for fido2-assert, each after a -t: "pin=true"
+
+  bool operator==(const Fido2Credential&) const = default;
+};
+
+inline constexpr std::size_t max_fido2_credential_bytes = 1023;  // WebAuthn
+inline constexpr std::size_t fido2_salt_bytes = 32;
+// Letters, digits, '=', '-' and '_', at most 64 of them.
+[[nodiscard]] bool is_fido2_assert_option(std::string_view text) noexcept;
+inline constexpr std::size_t max_fido2_assert_options = 16;
+
 struct Configuration {
   std::string creator;
   Features features;
   std::vector<std::uint8_t> encrypted_key;  // 64 bytes; without HKDF 60
   ScryptCost scrypt;
+  std::optional<Fido2Credential> fido2;  // if there is one, no passphrase opens the vault
   // Members that this version does not know, as the text of a JSON object. They are ignored, but
   // kept when a configuration is written again.
   std::string other_members = "{}";
 };
 
-// The names of the features' flags, in the order of configuration_text.
-[[nodiscard]] std::vector<std::string_view> flags_of(const Features& features);
+// The names of the flags, in the order of configuration_text.
+[[nodiscard]] std::vector<std::string_view> flags_of(const Configuration& configuration);
 
 // Throws Error(corrupt) for what is not a configuration, and Error(failure) with a hint for a
-// version, flag or combination that paes does not read (FIDO2, for example). `name` is for
-// messages. If a text has several readings among which gocryptfs chooses (a member that occurs
-// twice), this throws. Letter case in members' names does not matter, as in gocryptfs.
+// version, flag or combination that paes does not read. `name` is for messages. If a text has
+// several readings among which gocryptfs chooses (a member that occurs twice), this throws. Letter
+// case in members' names does not matter, as in gocryptfs.
 [[nodiscard]] Configuration parse_configuration(Bytes text, std::string_view name);
 
 // The text that gocryptfs would write: JSON indented with tabs, Base 64 with padding, a line feed

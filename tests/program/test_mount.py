@@ -1036,10 +1036,8 @@ def test_refusals(vault, mounts, tmp_path):
         program.assert_error_lines(done.stderr, says)
         assert hint in done.stderr
 
-    fido2, reverse = tmp_path / "fido2", tmp_path / "reverse"
-    for folder in (fido2, reverse):
-        folder.mkdir()
-    (fido2 / "gocryptfs.conf").write_text('{"Version": 2, "FeatureFlags": ["FIDO2"]}')
+    reverse = tmp_path / "reverse"
+    reverse.mkdir()
     (reverse / ".gocryptfs.reverse.conf").write_text("{}")
 
     try:
@@ -1054,7 +1052,6 @@ def test_refusals(vault, mounts, tmp_path):
         refused("is not a time", "--idle", "soon", vault.path, tmp_path / "empty", code=program.USAGE)
         refused("unknown name", "--kernel", "bogus", vault.path, tmp_path / "empty", code=program.USAGE)
         refused("MOUNTPOINT", vault.path, code=program.USAGE)
-        refused("FIDO2 token", fido2, tmp_path / "empty")
         refused("reverse mode", reverse, tmp_path / "empty")
         # As somebody types it who knows gocryptfs.
         for words, hint in (
@@ -1062,7 +1059,7 @@ def test_refusals(vault, mounts, tmp_path):
             (["-allow_other"], "-allow_other is an option of gocryptfs: use --allow-other\n"),
             (["-passfile", "file"], "-passfile is an option of gocryptfs: use --passphrase-file FILE\n"),
             (["--masterkey=00"], "--masterkey is an option of gocryptfs: use --master-key FILE\n"),
-            (["-o", "fido2=x"], "fido2 is an option of gocryptfs: paes does not have that\n"),
+            (["-fido2", "x"], "-fido2 is an option of gocryptfs: use --fido2 DEVICE\n"),
             (["-o", "reverse"], "reverse is an option of gocryptfs: paes does not have that\n"),
             (["--config", "x", "--bogus"], "hint: paes-mount --help\n"),
             (["-idle", "1m"], "-idle is an option of gocryptfs: use --idle TIME\n"),

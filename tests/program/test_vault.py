@@ -629,7 +629,7 @@ def test_a_link_to_the_configuration(made, secret, other):
         ('{"Version": "2"}', CORRUPT, "Version"),
         ('{"Version": 3}', FAILURE, "version 3 of the format"),
         ('{"Version": 2, "FeatureFlags": ["New\u202e"]}', FAILURE, r"does not know: New\\xe2\\x80\\xae"),
-        ('{"Version": 2, "FeatureFlags": ["FIDO2"]}', FAILURE, "FIDO2"),
+        ('{"Version": 2, "FeatureFlags": ["GCMIV128", "EMENames", "FIDO2"]}', CORRUPT, "FIDO2 is only one"),
     ],
 )
 def test_bad_configurations(text, code, says, folder, secret, unchanged):

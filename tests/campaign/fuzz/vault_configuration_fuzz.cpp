@@ -33,6 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
     require(read.scrypt.log2_n >= paes::vault::min_log2_n, "scrypt is not too cheap");
     require(read.scrypt.work_factor() >= read.scrypt.log2_n, "r and p only add to the cost");
     require(read.encrypted_key.size() == (read.features.has_hkdf ? 64 : 60), "a key is wrapped");
+    require(!read.fido2 || (!read.fido2->id.empty() && read.fido2->salt.size() >= 32),
+            "a token is asked for something");
     require(!read.features.has_plaintext_names ||
                 !(read.features.has_directory_ivs || read.features.has_long_names),
             "plain names exclude the rest");
@@ -43,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
     const Bytes written(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
     const Configuration again = parse_configuration(written, "written");
     require(again.creator == read.creator && again.features == read.features &&
-                again.encrypted_key == read.encrypted_key &&
+                again.fido2 == read.fido2 && again.encrypted_key == read.encrypted_key &&
                 again.scrypt.salt == read.scrypt.salt &&
                 again.scrypt.log2_n == read.scrypt.log2_n && again.scrypt.r == read.scrypt.r &&
                 again.scrypt.p == read.scrypt.p && again.other_members == read.other_members,

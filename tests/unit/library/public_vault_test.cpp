@@ -119,6 +119,26 @@ TEST(PublicVault, WhatDoesNotOpenIt) {
 }
 
 // Under another master key, nothing decrypts.
+TEST(PublicVault, OfATokenIsOpenedByItsMasterKeyAlone) {
+  const test::KnownConfiguration& known = known_configurations().front();
+  std::string configuration = configuration_file(known.name);
+  const auto put_before = [&](const char* place, const std::string& text) {
+    configuration.insert(configuration.find(place), text);
+  };
+  put_before("\"HKDF\"", "\"FIDO2\", ");
+  put_before("\"FeatureFlags\"", "\"FIDO2\": {\"CredentialID\": \"QUJD\", \"HMACSalt\": \"" +
+                                     std::string(43, 'A') + "=\"}, ");
+  EXPECT_EQ(test::refusal(ErrorCode::failure,
+                          [&] {
+                            (void)VaultKey::open(as_bytes(configuration),
+                                                 Passphrase(known.passphrase), {.name = "conf"});
+                          }),
+            "conf: a FIDO2 token opens this vault, and not a passphrase");
+  const VaultKey key =
+      VaultKey::with_master_key(as_bytes(configuration), from_hex(known.master_key));
+  EXPECT_TRUE(key.has_folder_ivs());
+}
+
 TEST(PublicVault, AnotherMasterKey) {
   const VaultKey one = default_key();
   const VaultKey other =

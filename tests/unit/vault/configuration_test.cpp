@@ -27,9 +27,10 @@ Configuration parsed(const std::string& text) {
 }
 
 bool same(const Configuration& a, const Configuration& b) {
-  return a.creator == b.creator && a.features == b.features && a.encrypted_key == b.encrypted_key &&
-         a.scrypt.salt == b.scrypt.salt && a.scrypt.log2_n == b.scrypt.log2_n &&
-         a.scrypt.r == b.scrypt.r && a.scrypt.p == b.scrypt.p && a.other_members == b.other_members;
+  return a.creator == b.creator && a.features == b.features && a.fido2 == b.fido2 &&
+         a.encrypted_key == b.encrypted_key && a.scrypt.salt == b.scrypt.salt &&
+         a.scrypt.log2_n == b.scrypt.log2_n && a.scrypt.r == b.scrypt.r &&
+         a.scrypt.p == b.scrypt.p && a.other_members == b.other_members;
 }
 
 // The default configuration with changes.
@@ -37,6 +38,11 @@ std::string changed(const std::function<void(Json&)>& change) {
   Json document = Json::parse(configuration_file("default"));
   change(document);
   return document.dump();
+}
+
+std::string base64_zeros(std::size_t bytes) {
+  const std::string text((bytes * 8 + 5) / 6, 'A');
+  return text + std::string((4 - text.size() % 4) % 4, '=');
 }
 
 std::string why_corrupt(const std::string& text) {
@@ -81,10 +87,10 @@ TEST(VaultConfiguration, IsWrittenAsGocryptfsDoes) {
 }
 
 TEST(VaultConfiguration, FlagsAreWhatGocryptfsKnows) {
-  EXPECT_EQ(flags_of(parsed(configuration_file("all")).features),
+  EXPECT_EQ(flags_of(parsed(configuration_file("all"))),
             (std::vector<std::string_view>{"HKDF", "XChaCha20Poly1305", "LongNameMax", "EMENames",
                                            "LongNames", "Raw64"}));
-  EXPECT_EQ(flags_of(parsed(configuration_file("plaintextnames")).features),
+  EXPECT_EQ(flags_of(parsed(configuration_file("plaintextnames"))),
             (std::vector<std::string_view>{"HKDF", "GCMIV128", "PlaintextNames"}));
 }
 
@@ -297,8 +303,6 @@ TEST(VaultConfiguration, WhatPaesDoesNotRead) {
             "conf: has version 3 of the format, and paes reads 2");
   EXPECT_EQ(why_unread(changed([](Json& all) { all["FeatureFlags"].push_back("Quantum"); })),
             "conf: has a feature that paes does not know: Quantum");
-  EXPECT_EQ(why_unread(changed([](Json& all) { all["FeatureFlags"].push_back("FIDO2"); })),
-            "conf: is opened with a FIDO2 token, which paes cannot do");
   EXPECT_EQ(why_unread(configuration_file("example-v0.6")),
             "conf: has IVs of 96 bits, as volumes before version 0.7 of gocryptfs have");
   EXPECT_EQ(why_unread(changed([](Json& all) {
@@ -307,6 +311,84 @@ TEST(VaultConfiguration, WhatPaesDoesNotRead) {
             "conf: has names that are encrypted with CBC, as gocryptfs did before version 1.0");
   EXPECT_EQ(why_unread(changed([](Json& all) { all["FeatureFlags"] = nullptr; })),
             "conf: has IVs of 96 bits, as volumes before version 0.7 of gocryptfs have");
+}
+
+// The default configuration under a token, with changes to the member.
+std::string with_fido2(const std::function<void(Json&)>& change) {
+  return changed([&](Json& all) {
+    all["FeatureFlags"].push_back("FIDO2");
+    all["FIDO2"] = {{"CredentialID", "QUJD"}, {"HMACSalt", std::string(43, 'A') + "="}};
+    change(all["FIDO2"]);
+  });
+}
+
+TEST(VaultConfiguration, OfAToken) {
+  const Configuration read = parsed(with_fido2([](Json&) {}));
+  ASSERT_TRUE(read.fido2);
+  EXPECT_EQ(read.fido2->id, (std::vector<std::uint8_t>{'A', 'B', 'C'}));
+  EXPECT_EQ(read.fido2->salt, std::vector<std::uint8_t>(32));
+  EXPECT_EQ(read.fido2->assert_options, std::vector<std::string>{});
+  EXPECT_EQ(flags_of(read).back(), "FIDO2");
+  EXPECT_EQ(read.other_members, "{}");
+  EXPECT_TRUE(same(parsed(configuration_text(read)), read));
+  const Configuration optioned = parsed(with_fido2([](Json& fido2) {
+    fido2["AssertOptions"] = {"pin=true", "up=false"};
+    fido2["HMACSalt"] = base64_zeros(64);
+    fido2["CredentialID"] = base64_zeros(1023);
+  }));
+  EXPECT_EQ(optioned.fido2->assert_options, (std::vector<std::string>{"pin=true", "up=false"}));
+  EXPECT_EQ(optioned.fido2->salt.size(), 64U);
+  EXPECT_EQ(optioned.fido2->id.size(), 1023U);
+  EXPECT_TRUE(same(parsed(configuration_text(optioned)), optioned));
+  EXPECT_FALSE(same(optioned, read));
+  for (const Json& none : {Json(nullptr), Json::array()}) {
+    EXPECT_TRUE(
+        same(parsed(with_fido2([&](Json& fido2) { fido2["AssertOptions"] = none; })), read));
+  }
+}
+
+TEST(VaultConfiguration, OfATokenAsGocryptfs23WritesIt) {
+  const std::string text = configuration_file("fido2");
+  const Configuration read = parsed(text);
+  ASSERT_TRUE(read.fido2);
+  EXPECT_EQ(read.fido2->id.size(), 64U);
+  EXPECT_EQ(configuration_text(read), text);
+}
+
+TEST(VaultConfiguration, DamagedMembersOfAToken) {
+  const auto why = [](const char* member, const Json& value) {
+    return why_corrupt(with_fido2([&](Json& fido2) { fido2[member] = value; }));
+  };
+  const char* const half = "FIDO2 is only one of flag and value";
+  EXPECT_EQ(why_corrupt(changed([](Json& all) { all["FeatureFlags"].push_back("FIDO2"); })), half);
+  EXPECT_EQ(why_corrupt(changed([](Json& all) { all["FIDO2"] = Json::object(); })), half);
+  EXPECT_EQ(why_corrupt(with_fido2([](Json& fido2) { fido2 = Json::array(); })),
+            "FIDO2 is not an object");
+  EXPECT_EQ(why_corrupt(with_fido2([](Json& fido2) { fido2.erase("CredentialID"); })),
+            "the member CredentialID is missing");
+  EXPECT_EQ(why_corrupt(with_fido2([](Json& fido2) { fido2.erase("HMACSalt"); })),
+            "the member HMACSalt is missing");
+  EXPECT_EQ(why("CredentialID", 1), "the member CredentialID is not text");
+  EXPECT_EQ(why("CredentialID", "QUJ"), "the member CredentialID is not Base 64");
+  EXPECT_EQ(why("credentialID", "QUJD"), "the member CredentialID stands there twice");
+  const char* const credential = "the credential of FIDO2 has a wrong length";
+  EXPECT_EQ(why("CredentialID", ""), credential);
+  EXPECT_EQ(why("CredentialID", base64_zeros(1026)), credential);
+  for (const std::size_t bytes : {0U, 30U, 33U, 63U, 66U}) {
+    EXPECT_EQ(why("HMACSalt", base64_zeros(bytes)), "the salt of FIDO2 has a wrong length");
+  }
+  const char* const list = "AssertOptions of FIDO2 is not a short list";
+  EXPECT_EQ(why("AssertOptions", "pin=true"), list);
+  EXPECT_EQ(why("AssertOptions", std::vector<std::string>(17, "up=true")), list);
+  for (const Json& option : {Json(1), Json(""), Json("a b"), Json("a\n"),
+                             Json(std::string(1, '\0')), Json(std::string(65, 'a'))}) {
+    EXPECT_EQ(why("AssertOptions", Json::array({option})),
+              "an option of FIDO2 is not one of fido2-assert");
+  }
+  EXPECT_EQ(parsed(with_fido2([](Json& fido2) {
+              fido2["AssertOptions"] = std::vector<std::string>(16, std::string(64, 'Z'));
+            })).fido2->assert_options.size(),
+            16U);
 }
 
 TEST(VaultConfiguration, CombinationsThatMakeNoSense) {
