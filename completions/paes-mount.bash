@@ -15,8 +15,8 @@ _paes_mount() {
       options="-h --help --version --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor -f --foreground --allow-other --idle --shared --acl -w --writable -r --read-only --cache --fsname --kernel -t --threads --io-uring --ahead -v --verbose -o"
       takes=folders depth=1
       case $previous in
-        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | --idle | --fsname | -t | --threads | --ahead) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --idle | --fsname | -t | --threads | --ahead) takes=nothing is_value=yes ;;
         --cache) takes=words is_value=yes words="back through" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --io-uring) takes=words is_value=yes words="auto off" ;;

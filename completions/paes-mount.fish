@@ -12,7 +12,7 @@ complete -c paes-mount -l config -r -d 'the configuration, where it is not gocry
 complete -c paes-mount -l passphrase-file -r -d 'read the passphrase from this file'
 complete -c paes-mount -l passphrase-fd -x -d 'the passphrase, from this open file descriptor'
 complete -c paes-mount -l master-key -r -d 'the file of the master key, in hexadecimal, in place of the passphrase'
-complete -c paes-mount -l fido2 -x -d 'the device of a FIDO2 token, in place of a passphrase'
+complete -c paes-mount -l fido2 -r -d 'the device of a FIDO2 token, in place of a passphrase'
 complete -c paes-mount -l max-work-factor -x -d 'largest scrypt work factor to accept, as a power of two'
 complete -c paes-mount -s f -l foreground -d 'stay in the foreground until it is unmounted'
 complete -c paes-mount -l allow-other -d 'let other users in, as far as permissions let them'

@@ -107,8 +107,8 @@ _paes() {
       options="-h --help --config --passphrase-file --passphrase-fd --fido2 --fido2-assert-option --cipher --plaintext-names --deterministic-names --long-name-max --work-factor --master-key-out --show-master-key --master-key"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key-out | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --fido2-assert-option | --long-name-max | --work-factor) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --fido2 | --master-key-out | --master-key) takes=files is_value=yes ;;
+        --passphrase-fd | --fido2-assert-option | --long-name-max | --work-factor) takes=nothing is_value=yes ;;
         --cipher) takes=words is_value=yes words="aes-256-gcm xchacha20-poly1305 aes-siv" ;;
       esac
       ;;
@@ -116,8 +116,8 @@ _paes() {
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor --new-passphrase-file --new-passphrase-fd --work-factor --new-config -f --force"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key | --new-passphrase-file | --new-config) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | --new-passphrase-fd | --work-factor) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2 | --new-passphrase-file | --new-config) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --new-passphrase-fd | --work-factor) takes=nothing is_value=yes ;;
       esac
       ;;
     "vault info")
@@ -131,56 +131,56 @@ _paes() {
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor -T --threads -q --quiet --json"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
       esac
       ;;
     "vault ls")
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor -l --long -R --recursive -d --directory -0 --null --json"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor) takes=nothing is_value=yes ;;
       esac
       ;;
     "vault cat")
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor --range -T --threads -f --force"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | --range | -T | --threads) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --range | -T | --threads) takes=nothing is_value=yes ;;
       esac
       ;;
     "vault get")
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor -f --force --update -T --threads -q --quiet"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
       esac
       ;;
     "vault put")
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor --to --as -f --force --update -T --threads -q --quiet"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key | --to | --as) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2 | --to | --as) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
       esac
       ;;
     "vault export")
       options="-h --help --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor -f --force --update -T --threads -q --quiet"
       takes=folders depth=3
       case $previous in
-        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | -T | --threads) takes=nothing is_value=yes ;;
       esac
       ;;
     "mount")
       options="-h --help --version --config --passphrase-file --passphrase-fd --master-key --fido2 --max-work-factor -f --foreground --allow-other --idle --shared --acl -w --writable -r --read-only --cache --fsname --kernel -t --threads --io-uring --ahead -v --verbose -o"
       takes=folders depth=2
       case $previous in
-        --config | --passphrase-file | --master-key) takes=files is_value=yes ;;
-        --passphrase-fd | --fido2 | --max-work-factor | --idle | --fsname | -t | --threads | --ahead) takes=nothing is_value=yes ;;
+        --config | --passphrase-file | --master-key | --fido2) takes=files is_value=yes ;;
+        --passphrase-fd | --max-work-factor | --idle | --fsname | -t | --threads | --ahead) takes=nothing is_value=yes ;;
         --cache) takes=words is_value=yes words="back through" ;;
         --kernel) takes=words is_value=yes words="auto $(paes devices 2>/dev/null | sed -n 's/^[* ] \([a-z0-9_]*\) *yes .*/\1/p')" ;;
         --io-uring) takes=words is_value=yes words="auto off" ;;

@@ -8,7 +8,7 @@ LICENCE = "# SPDX-License-Identifier: Apache-2.0"
 MADE = "Made by `./dev generate` from what the program says of itself."
 
 # What the names of values and operands mean.
-FILES = {"FILE", "INPUT", "OUTPUT", "PATH"}
+FILES = {"DEVICE", "FILE", "INPUT", "OUTPUT", "PATH"}
 FOLDERS = {"DIR", "MOUNTPOINT"}
 # What mount(8) passes on: the only list that no option declares.
 LISTED = {"OPTIONS": ["ro", "rw", "cache=", "allow_other", "nonempty", "noexec", "passfile=", "config=", "idle=",
