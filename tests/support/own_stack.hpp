@@ -15,15 +15,18 @@
 #include "core/bytes.hpp"
 #include "sanitized.hpp"
 
+// Clang's run-time library has it where lines are counted.
+extern "C" [[gnu::weak]] int __llvm_profile_write_file();
+
 namespace paes::test {
 
 // Sanitizers keep local variables elsewhere, builds without optimisation keep a copy of every
 // register, and those that count lines keep counts, so the search tells nothing with them.
 inline bool keeps_stack() {
-#if !defined(__OPTIMIZE__) || defined(PAES_COUNTS_LINES)
+#if !defined(__OPTIMIZE__)
   return false;
 #else
-  return !is_sanitized;
+  return !is_sanitized && __llvm_profile_write_file == nullptr;
 #endif
 }
 
